@@ -1,0 +1,326 @@
+//! From bytes to verified events.
+//!
+//! For each event: parse with borrowed strings, check shapes, recompute the id, then check the signature, unless the same
+//! (id, signature) was verified before (P4). Parsed public keys are kept, because parsing one costs a tenth of a
+//! verification. A fault concerns its event alone: the rest of an array is kept.
+//!
+//! Invariants: an [`Event`] is only ever made here; a memo hit needs the same id **and** signature **and** a matching hash;
+//! memo and key cache are bounded.
+
+use std::borrow::Cow;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use secp256k1::{SECP256K1, XOnlyPublicKey, schnorr};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+
+use super::{Event, SharedEvent, parse_broadcast, parse_quiet, parse_reference, parse_scope};
+use crate::ids::{EventId, PublicKey, Signature};
+use crate::limits;
+
+/// Why an event was not taken. Carries nothing of the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RejectReason {
+    /// Not a JSON object of the right shape: missing member, wrong type, number out of range.
+    #[error("malformed event")]
+    Malformed,
+    /// More tags, or a larger event, than is ever accepted.
+    #[error("oversized event")]
+    Oversized,
+    /// The id is not the hash of the fields.
+    #[error("id does not match")]
+    Id,
+    /// The signature does not verify.
+    #[error("signature does not verify")]
+    Signature,
+}
+
+/// An event that was dropped, with as much as can be said of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its kind, where that much could be read: a window must know whether bounds were among what was dropped.
+    pub kind: Option<u16>,
+    /// Why.
+    pub reason: RejectReason,
+}
+
+/// The events of one answer.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    /// Verified events in the order of the answer; duplicates within the answer are kept.
+    pub events: Vec<SharedEvent>,
+    /// What was dropped.
+    pub rejected: Vec<Rejected>,
+}
+
+#[derive(Deserialize)]
+struct Wire<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    pubkey: Cow<'a, str>,
+    created_at: u64,
+    kind: u16,
+    #[serde(borrow)]
+    tags: Vec<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+    #[serde(borrow)]
+    sig: Cow<'a, str>,
+}
+
+// `Cow` inside a `Vec` is not borrowed by serde on its own.
+#[derive(Deserialize, serde::Serialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+struct KindOnly {
+    kind: u16,
+}
+
+/// Parses and verifies events, remembering what it verified. Shared between threads; no lock is held over a signature.
+pub struct Verifier {
+    proven: Mutex<LruCache<EventId, Signature>>,
+    keys: Mutex<LruCache<PublicKey, XOnlyPublicKey>>,
+    checks: AtomicU64,
+}
+
+impl Default for Verifier {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Verifier {
+    /// A verifier with the standard bounds ([`limits::VERIFIED_IDS`], [`limits::PARSED_KEYS`]).
+    pub fn new() -> Self {
+        let cap = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
+        Self {
+            proven: Mutex::new(LruCache::new(cap(limits::VERIFIED_IDS))),
+            keys: Mutex::new(LruCache::new(cap(limits::PARSED_KEYS))),
+            checks: AtomicU64::new(0),
+        }
+    }
+
+    /// How many signatures were checked so far: the counter behind P4.
+    pub fn signature_checks(&self) -> u64 {
+        self.checks.load(Ordering::Relaxed)
+    }
+
+    /// Forgets verified ids (not keys), for benches.
+    pub fn forget(&self) {
+        self.proven.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Parses and verifies one event.
+    pub fn event(&self, json: &str) -> Result<SharedEvent, Rejected> {
+        self.verify(json)
+            .map_err(|reason| Rejected { kind: serde_json::from_str::<KindOnly>(json).ok().map(|k| k.kind), reason })
+    }
+
+    /// Parses and verifies a JSON array of events. `None` when the text is no JSON array at all.
+    pub fn batch(&self, json: &[u8]) -> Option<Batch> {
+        let text = std::str::from_utf8(json).ok()?;
+        let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        Some(self.each(items.into_iter()))
+    }
+
+    /// Verifies raw items one by one.
+    pub fn each<'a>(&self, items: impl Iterator<Item = &'a RawValue>) -> Batch {
+        let mut batch = Batch::default();
+        for item in items {
+            match self.event(item.get()) {
+                Ok(event) => batch.events.push(event),
+                Err(rejected) => batch.rejected.push(rejected),
+            }
+        }
+        batch
+    }
+
+    fn verify(&self, json: &str) -> Result<SharedEvent, RejectReason> {
+        if json.len() > limits::EVENT_BYTES {
+            return Err(RejectReason::Oversized);
+        }
+        let wire: Wire<'_> = serde_json::from_str(json).map_err(|_| RejectReason::Malformed)?;
+        let (event, digest) = assemble(wire)?;
+        if digest != event.id.0 {
+            return Err(RejectReason::Id);
+        }
+        if !self.is_proven(&event) {
+            self.check_signature(&event)?;
+            let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+            proven.put(event.id, event.sig);
+        }
+        Ok(Arc::new(event))
+    }
+
+    fn is_proven(&self, event: &Event) -> bool {
+        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        proven.get(&event.id) == Some(&event.sig)
+    }
+
+    fn check_signature(&self, event: &Event) -> Result<(), RejectReason> {
+        let key = self.key(&event.pubkey).ok_or(RejectReason::Signature)?;
+        let sig = schnorr::Signature::from_slice(&event.sig.0).map_err(|_| RejectReason::Signature)?;
+        self.checks.fetch_add(1, Ordering::Relaxed);
+        SECP256K1.verify_schnorr(&sig, &event.id.0, &key).map_err(|_| RejectReason::Signature)
+    }
+
+    fn key(&self, pubkey: &PublicKey) -> Option<XOnlyPublicKey> {
+        if let Some(key) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(pubkey) {
+            return Some(*key);
+        }
+        let key = XOnlyPublicKey::from_slice(&pubkey.0).ok()?;
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).put(*pubkey, key);
+        Some(key)
+    }
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Verifier(…)")
+    }
+}
+
+fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
+    if wire.tags.len() > limits::EVENT_TAGS {
+        return Err(RejectReason::Oversized);
+    }
+    let id = EventId::parse(&wire.id).map_err(|_| RejectReason::Malformed)?;
+    let pubkey = PublicKey::parse(&wire.pubkey).map_err(|_| RejectReason::Malformed)?;
+    let sig = Signature::parse(&wire.sig).map_err(|_| RejectReason::Malformed)?;
+    let form = canonical(&wire.pubkey, wire.created_at, wire.kind, &wire.tags, &wire.content);
+    let digest = Sha256::digest(&form).into();
+    let tags: Vec<Vec<String>> =
+        wire.tags.into_iter().map(|tag| tag.into_iter().map(|t| t.0.into_owned()).collect()).collect();
+    let event = Event {
+        id,
+        pubkey,
+        created_at: wire.created_at,
+        kind: wire.kind,
+        scope: parse_scope(&tags),
+        reference: parse_reference(&tags),
+        broadcast: parse_broadcast(&tags),
+        quiet: parse_quiet(&tags),
+        tags,
+        content: wire.content.into_owned(),
+        sig,
+        json_len: form.len() - CANONICAL_FRAME + OBJECT_FRAME,
+    };
+    Ok((event, digest))
+}
+
+/// Bytes of `[0,"<64>",…,…,…,…]` that are neither time, kind, tags nor content.
+const CANONICAL_FRAME: usize = 74;
+/// Bytes of the compact event object that are neither time, kind, tags nor content.
+const OBJECT_FRAME: usize = 327;
+
+fn canonical<T: serde::Serialize>(pubkey: &str, created_at: u64, kind: u16, tags: &T, content: &str) -> Vec<u8> {
+    let mut form = Vec::with_capacity(512 + content.len());
+    // Writing to a Vec cannot fail, and these types always serialise.
+    let _ = serde_json::to_writer(&mut form, &(0, pubkey, created_at, kind, tags, content));
+    form
+}
+
+/// The id an event with these fields must have (NIP-01).
+pub fn canonical_id(pubkey: &PublicKey, created_at: u64, kind: u16, tags: &[Vec<String>], content: &str) -> EventId {
+    EventId(Sha256::digest(canonical(&pubkey.to_hex(), created_at, kind, &tags, content)).into())
+}
+
+pub(super) fn to_json(event: &Event) -> String {
+    #[derive(serde::Serialize)]
+    struct Out<'a> {
+        content: &'a str,
+        created_at: u64,
+        id: String,
+        kind: u16,
+        pubkey: String,
+        sig: String,
+        tags: &'a [Vec<String>],
+    }
+    serde_json::to_string(&Out {
+        content: &event.content,
+        created_at: event.created_at,
+        id: event.id.to_hex(),
+        kind: event.kind,
+        pubkey: event.pubkey.to_hex(),
+        sig: event.sig.to_hex(),
+        tags: &event.tags,
+    })
+    .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Author, template};
+
+    #[test]
+    fn a_signed_event_is_taken_and_its_json_round_trips() {
+        let event = Author::named("ada").sign(template(9, 1_751_500_000, &[&["h", "x"]], "hé\u{1}\"\n"));
+        let verifier = Verifier::new();
+        let json = event.to_json();
+        assert_eq!(json.len(), event.json_len);
+        assert_eq!(*verifier.event(&json).unwrap(), *event);
+        assert_eq!(verifier.signature_checks(), 1);
+        verifier.event(&json).unwrap();
+        assert_eq!(verifier.signature_checks(), 1, "P4: the same (id, sig) is not checked again");
+    }
+
+    #[test]
+    fn one_flipped_bit_anywhere_is_refused() {
+        let event = Author::named("ada").sign(template(9, 1_751_500_000, &[&["p", "q"]], "hello"));
+        let json = event.to_json();
+        let verifier = Verifier::new();
+        verifier.event(&json).unwrap();
+        let swap = |from: &str, to: &str| json.replacen(from, to, 1);
+        let flip = |hex: &str| format!("{}{}", if hex.starts_with('0') { '1' } else { '0' }, &hex[1..]);
+        let (id, key, sig) = (event.id.to_hex(), event.pubkey.to_hex(), event.sig.to_hex());
+        for bad in [
+            swap(&id, &flip(&id)),
+            swap(&key, &flip(&key)),
+            swap(&sig, &flip(&sig)),
+            swap("hello", "hellp"),
+            swap("\"q\"", "\"r\""),
+        ] {
+            assert_ne!(bad, json);
+            assert!(verifier.event(&bad).is_err());
+        }
+    }
+
+    /// `unread.md` 13.1–13.3, pitfalls I6.
+    #[test]
+    fn malformed_events_are_typed_and_alone() {
+        let good = Author::named("ada").sign(template(9, 5, &[], "x")).to_json();
+        let verifier = Verifier::new();
+        for (from, to) in [
+            ("\"created_at\":5", "\"created_at\":-1"),
+            ("\"created_at\":5", "\"created_at\":1.5"),
+            ("\"created_at\":5", "\"created_at\":\"5\""),
+            ("\"kind\":9", "\"kind\":65536"),
+            ("\"tags\":[]", "\"tags\":[[1]]"),
+            ("\"tags\":[]", "\"tags\":{}"),
+            ("\"content\":\"x\"", "\"content\":\"\\ud800\""),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good);
+            assert_eq!(verifier.event(&bad).unwrap_err().reason, RejectReason::Malformed);
+        }
+        let many = format!("\"tags\":[{}[]]", "[],".repeat(limits::EVENT_TAGS));
+        assert_eq!(
+            verifier.event(&good.replacen("\"tags\":[]", &many, 1)).unwrap_err().reason,
+            RejectReason::Oversized
+        );
+        let array = format!("[{good},{{\"kind\":39006}},7,{good}]");
+        let batch = verifier.batch(array.as_bytes()).unwrap();
+        assert_eq!(batch.events.len(), 2);
+        assert_eq!(batch.rejected.iter().map(|r| r.kind).collect::<Vec<_>>(), vec![Some(39006), None]);
+        assert!(verifier.batch(&array.as_bytes()[..array.len() - 1]).is_none());
+        assert!(verifier.batch(b"{}").is_none());
+    }
+}

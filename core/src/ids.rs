@@ -1,0 +1,179 @@
+//! Identifiers, each with one place where it is parsed.
+//!
+//! Invariant: a value of one of these types is well formed; text that is not never becomes one. Ids and keys are
+//! lower-case hex on the wire; the only lenient parser is [`EventId::parse_reference`], because signed `e` tags may carry
+//! either case (`unread.md` 2.1).
+
+use std::fmt;
+
+use crate::error::Error;
+
+/// Why a text is not an identifier. Carries no part of the text, so it can be logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a valid {0}")]
+pub struct Malformed(pub &'static str);
+
+impl From<Malformed> for Error {
+    fn from(value: Malformed) -> Self {
+        Error::InvalidArgument { what: value.0 }
+    }
+}
+
+fn lower_hex<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], Malformed> {
+    let mut out = [0u8; N];
+    if text.len() != N * 2 || text.bytes().any(|b| !matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        return Err(Malformed(what));
+    }
+    hex::decode_to_slice(text, &mut out).map_err(|_| Malformed(what))?;
+    Ok(out)
+}
+
+macro_rules! hex_id {
+    ($(#[$doc:meta])* $name:ident, $len:expr, $what:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub [u8; $len]);
+
+        impl $name {
+            /// Parses exactly the lower-case hex form.
+            pub fn parse(text: &str) -> Result<Self, Malformed> {
+                lower_hex::<$len>(text, $what).map(Self)
+            }
+
+            /// The lower-case hex form.
+            pub fn to_hex(&self) -> String {
+                hex::encode(self.0)
+            }
+
+            /// The bytes, in wire order.
+            pub fn as_bytes(&self) -> &[u8; $len] {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.to_hex())
+            }
+        }
+
+        // Debug shows a shape, never the value: ids and keys must not reach a log (policy test).
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(…)"))
+            }
+        }
+    };
+}
+
+hex_id!(
+    /// A nostr event id: SHA-256 of the canonical serialisation (NIP-01).
+    EventId, 32, "event id"
+);
+hex_id!(
+    /// An x-only public key (BIP-340), of an account or of the relay.
+    PublicKey, 32, "public key"
+);
+hex_id!(
+    /// A Schnorr signature.
+    Signature, 64, "signature"
+);
+hex_id!(
+    /// The random part of a read-state coordinate, `read-state:<32 hex>` (NIP-RS; `unread.md` 9.1).
+    SlotId, 16, "slot id"
+);
+
+impl EventId {
+    /// Parses the id of a marked reference: 64 hex digits of either case (`unread.md` 2.1).
+    pub fn parse_reference(text: &str) -> Option<Self> {
+        let mut out = [0u8; 32];
+        (text.len() == 64 && hex::decode_to_slice(text, &mut out).is_ok()).then_some(Self(out))
+    }
+}
+
+/// A channel: the UUID in lower-case hyphenated form, as the relay renders it (`protocol.md` 1.5).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId(pub [u8; 16]);
+
+impl ChannelId {
+    /// Parses exactly the canonical form: 36 characters, lower case. Another spelling of the same UUID is not a channel
+    /// here, as it would not bind to the relay's bounds (`relay-measured.md` 5.1).
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        const WHAT: Malformed = Malformed("channel id");
+        if text.len() != 36 || text.bytes().any(|b| b.is_ascii_uppercase()) {
+            return Err(WHAT);
+        }
+        uuid::Uuid::try_parse(text).map(|u| Self(*u.as_bytes())).map_err(|_| WHAT)
+    }
+}
+
+impl fmt::Display for ChannelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        uuid::Uuid::from_bytes(self.0).as_hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for ChannelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChannelId(…)")
+    }
+}
+
+/// What an unread question is about: a channel, a thread of it, or one message of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The whole channel.
+    Channel(ChannelId),
+    /// The replies under one root.
+    Thread(ChannelId, EventId),
+    /// One message.
+    Message(ChannelId, EventId),
+}
+
+impl Target {
+    /// The channel the target lies in.
+    pub fn channel(&self) -> ChannelId {
+        match self {
+            Self::Channel(c) | Self::Thread(c, _) | Self::Message(c, _) => *c,
+        }
+    }
+
+    /// The frontier key of the target: `<channel>`, `thread:<root>` or `msg:<id>` (`unread.md` 5.3).
+    pub fn key(&self) -> String {
+        match self {
+            Self::Channel(c) => c.to_string(),
+            Self::Thread(_, root) => format!("thread:{root}"),
+            Self::Message(_, id) => format!("msg:{id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_canonical_spelling_is_an_id() {
+        let hex = "ab".repeat(32);
+        assert_eq!(EventId::parse(&hex).unwrap().to_hex(), hex);
+        for bad in [hex.to_uppercase(), hex[1..].to_string(), format!("{hex}0"), "é".repeat(32)] {
+            assert!(EventId::parse(&bad).is_err());
+        }
+        assert_eq!(EventId::parse_reference(&hex.to_uppercase()), EventId::parse(&hex).ok());
+        assert_eq!(EventId::parse_reference(&hex[2..]), None);
+    }
+
+    #[test]
+    fn a_channel_is_a_lower_case_hyphenated_uuid() {
+        let text = "0b6c8a52-7d3e-4d5a-9a51-0f2b3c4d5e6f";
+        assert_eq!(ChannelId::parse(text).unwrap().to_string(), text);
+        assert!(ChannelId::parse(&text.to_uppercase()).is_err());
+        assert!(ChannelId::parse(&text.replace('-', "")).is_err());
+        assert!(ChannelId::parse("{0b6c8a52-7d3e-4d5a-9a51-0f2b3c4d5e6f}").is_err());
+    }
+
+    #[test]
+    fn debug_never_shows_a_value() {
+        assert_eq!(format!("{:?}", Target::Message(ChannelId([7; 16]), EventId([1; 32]))).matches("07").count(), 0);
+    }
+}

@@ -1,0 +1,37 @@
+//! Every numeric bound, with its reason and what happens at it. This is the inventory (`architecture.md`, decision 1).
+
+/// Largest event JSON ever parsed, bytes: the relay's content cap of 256 KiB, escaped, plus tags. Larger ones are dropped.
+pub const EVENT_BYTES: usize = 1 << 20;
+/// Most tags of one event. More than any client sends; a larger event is dropped alone.
+pub const EVENT_TAGS: usize = 4_096;
+/// Verified (id, signature) pairs remembered; the least recently used is forgotten and would be verified again. Twice the
+/// evidence window, so that a repair, a page and the live stream of one start-up fit.
+pub const VERIFIED_IDS: usize = 16_384;
+/// Parsed public keys remembered; the least recently used is forgotten and would be parsed again.
+pub const PARSED_KEYS: usize = 2_048;
+
+/// Channel ids in all filters of one request: the relay refuses more (R4).
+pub const CHANNELS_PER_REQUEST: usize = 128;
+/// Window page: rows asked for when the app names no size; the relay's default.
+pub const PAGE_ROWS: u32 = 50;
+/// Window page: most rows a relay gives.
+pub const PAGE_ROWS_MAX: u32 = 200;
+/// Thread page: rows asked for when the app names no size; the relay's default.
+pub const THREAD_ROWS: u32 = 100;
+/// Thread page: most rows a relay gives.
+pub const THREAD_ROWS_MAX: u32 = 500;
+
+/// Seconds an event's `created_at` may be off the relay's clock: the relay's acceptance window (`relay-measured.md` 4).
+pub const RELAY_DRIFT: u64 = 900;
+/// Seconds a bounded re-read reaches back: the acceptance window and a margin (seed; `unread.md` 3.6).
+pub const REREAD_MARGIN: u64 = 960;
+/// Messages at or below this age in seconds are read, frontiers there are not published (R17): 30 days.
+pub const FLOOR_AGE: u64 = 2_592_000;
+
+/// Answer bodies other than the snapshot: reading stops there and the answer is refused. 1,000 events of the usual size
+/// are 1 MB; a repair batch of 500 rows with all its auxiliary events stays far below.
+pub const ANSWER_BYTES: usize = 32 << 20;
+/// The snapshot's answer stream, counted before parsing (`unread.md` 9.4).
+pub const SNAPSHOT_STREAM_BYTES: usize = (8 << 20) + (4 << 10);
+/// Milliseconds a request may take, its time in the queue included (`unread.md` 3.5).
+pub const REQUEST_DEADLINE_MS: u64 = 10_000;

@@ -1,0 +1,1 @@
+//! (room not built yet)
