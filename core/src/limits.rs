@@ -35,3 +35,12 @@ pub const ANSWER_BYTES: usize = 32 << 20;
 pub const SNAPSHOT_STREAM_BYTES: usize = (8 << 20) + (4 << 10);
 /// Milliseconds a request may take, its time in the queue included (`unread.md` 3.5).
 pub const REQUEST_DEADLINE_MS: u64 = 10_000;
+
+/// Earlier values a view remembers for differences; a caller further behind gets a reset.
+pub const VIEW_HISTORY: usize = 16;
+/// Open reading surfaces; the next one fails with `capacity` (`unread.md` 3.1).
+pub const SURFACES: usize = 64;
+/// Rows of one viewport report that count; the rest is ignored (R14a).
+pub const VISIBLE_ROWS: usize = 128;
+/// Milliseconds a row must stay visible before it is read (seed).
+pub const DWELL_MS: u64 = 300;
