@@ -44,3 +44,31 @@ pub const SURFACES: usize = 64;
 pub const VISIBLE_ROWS: usize = 128;
 /// Milliseconds a row must stay visible before it is read (seed).
 pub const DWELL_MS: u64 = 300;
+/// A frontier key on the wire, UTF-8 bytes, prefixes included; a longer one is dropped or refused (`unread.md` 9.2).
+pub const KEY_BYTES: usize = 256;
+/// The sync journal's serialized frontiers and overrides, bytes as counted in `unread.md` 8.3. At it the least valuable
+/// frontiers move to the reserve; with overrides, where nothing may go, the save fails.
+pub const JOURNAL_BYTES: usize = 98_304;
+/// Keys of the sync journal; as [`JOURNAL_BYTES`].
+pub const JOURNAL_KEYS: usize = 10_000;
+/// The record as a blob; a stored one beyond is damaged (`unread.md` 8.1).
+pub const RECORD_BLOB_BYTES: usize = 131_072;
+/// Plaintext of one publication blob, bytes (`unread.md` 9.4).
+pub const BLOB_BYTES: usize = 40_960;
+/// The reserve, exact bytes of its JSON. At it the narrowest and oldest receipts are forgotten (`unread.md` 8.7).
+pub const RESERVE_BYTES: usize = 524_288;
+/// Receipts of the reserve; as [`RESERVE_BYTES`].
+pub const RESERVE_KEYS: usize = 5_000;
+/// Manual marks; one more is refused (`unread.md` 8.1).
+pub const LOCAL_MARKS: usize = 10_000;
+/// Frontiers this installation advanced and still publishes; the lowest value beyond is no longer published. As many as the
+/// journal can hold, which 24 blobs carry.
+pub const OWN_KEYS: usize = 10_000;
+/// Coordinates of one installation: twice what [`OWN_KEYS`] can fill. One more is refused.
+pub const SLOTS: usize = 48;
+/// JSON of a signed read-state event, bytes (`unread.md` 9.4).
+pub const PENDING_BYTES: usize = 65_536;
+/// Follow choices; the oldest beyond are forgotten (`unread.md` 10).
+pub const FOLLOWS: usize = 1_000;
+/// Messages asked for in one request for their channels (`unread.md` 8.6).
+pub const HOMES_PER_REQUEST: usize = 100;

@@ -1,9 +1,9 @@
 //! What an earned dwell reads (`unread.md` 6.2, 6.3; R12, R14, R14a, R15).
 
-use super::{Facts, Fence, Intent, Lease, MessageFact};
+use super::{Facts, Intent, Lease, MessageFact};
 use crate::event::SharedEvent;
 use crate::ids::{ChannelId, EventId};
-use crate::journal::Key;
+use crate::journal::{Fence, Key, LocalKey, Read};
 
 /// Where a dwell happened.
 pub(super) struct Scene {
@@ -16,7 +16,7 @@ pub(super) struct Scene {
 
 /// The intents of a dwell, in the order they are to be saved: catch-up first.
 pub(super) fn evaluate(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Vec<Intent> {
-    let newer_mark = facts.mark_revision(&Key::Channel(scene.channel)).is_some_and(|r| r > lease.revision);
+    let newer_mark = facts.mark_revision(&LocalKey::Channel(scene.channel)).is_some_and(|r| r > lease.revision);
     if newer_mark || !facts.allowed(scene.channel) || !facts.can_write_frontiers() {
         return Vec::new();
     }
@@ -32,13 +32,14 @@ pub(super) fn evaluate(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Vec<
     intents.into_iter().flatten().filter(|i| !i.is_empty()).collect()
 }
 
-fn fence(key: Key, lease: &Lease) -> Fence {
-    Fence { key, revision: lease.revision }
+fn intent(fences: &[LocalKey], witnesses: Vec<EventId>, lease: &Lease) -> Intent {
+    let fences = fences.iter().map(|key| Fence { key: *key, revision: lease.revision }).collect();
+    Intent { read: Read { fences, ..Read::default() }, witnesses }
 }
 
 /// Marks each visible message alone. Own and quiet rows are read already; notices and rows not held are nobody's to mark.
 fn rows(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Intent {
-    let mut intent = Intent { fences: vec![fence(Key::Channel(scene.channel), lease)], ..Intent::default() };
+    let mut intent = intent(&[LocalKey::Channel(scene.channel)], Vec::new(), lease);
     for fact in lease.visible.iter().filter_map(|id| facts.message(scene.channel, *id)) {
         if fact.own || fact.quiet {
             continue;
@@ -88,11 +89,7 @@ fn channel_bottom(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Option<In
     if messages.iter().any(|m| m.row && m.created_at > bottom.created_at) {
         return None;
     }
-    let mut intent = Intent {
-        fences: vec![fence(Key::Channel(scene.channel), lease)],
-        witnesses: vec![bottom.id],
-        ..Intent::default()
-    };
+    let mut intent = intent(&[LocalKey::Channel(scene.channel)], vec![bottom.id], lease);
     if let Some(cut) = newest_within(&messages, scene.horizon) {
         intent.mark(Key::Activity(scene.channel), cut, vec![Key::Channel(scene.channel)]);
     }
@@ -102,14 +99,14 @@ fn channel_bottom(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Option<In
             intent.mark(Key::Message(m.id), m.created_at, message_covers(scene.channel, m));
         }
     }
-    if facts.mark_revision(&Key::Channel(scene.channel)).is_some() {
-        intent.clears.insert(Key::Channel(scene.channel));
+    if facts.mark_revision(&LocalKey::Channel(scene.channel)).is_some() {
+        intent.read.clear.push(LocalKey::Channel(scene.channel));
     }
     Some(intent)
 }
 
 fn thread_bottom(scene: &Scene, lease: &Lease, root: EventId, facts: &impl Facts) -> Option<Intent> {
-    let newer_mark = facts.mark_revision(&Key::Thread(root)).is_some_and(|r| r > lease.revision);
+    let newer_mark = facts.mark_revision(&LocalKey::Thread(root)).is_some_and(|r| r > lease.revision);
     let messages = facts.messages(scene.channel);
     let replies: Vec<_> =
         messages.into_iter().filter(|m| m.reference.is_some() && m.resolved_root == Some(root)).collect();
@@ -117,11 +114,7 @@ fn thread_bottom(scene: &Scene, lease: &Lease, root: EventId, facts: &impl Facts
     if newer_mark || replies.iter().any(|m| m.created_at > bottom.created_at) {
         return None;
     }
-    let mut intent = Intent {
-        fences: vec![fence(Key::Channel(scene.channel), lease), fence(Key::Thread(root), lease)],
-        witnesses: vec![bottom.id],
-        ..Intent::default()
-    };
+    let mut intent = intent(&[LocalKey::Channel(scene.channel), LocalKey::Thread(root)], vec![bottom.id], lease);
     if let Some(cut) = newest_within(&replies, scene.horizon) {
         intent.mark(Key::ThreadActivity(root), cut, vec![Key::Channel(scene.channel), Key::Thread(root)]);
     }
@@ -149,22 +142,18 @@ fn dm(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Option<Intent> {
             outside.map_or(Some(n), |t| t.checked_sub(1).map(|before| n.min(before)))
         }),
     };
-    let mut intent = Intent {
-        fences: vec![fence(Key::Channel(scene.channel), lease)],
-        witnesses: vec![witness],
-        ..Intent::default()
-    };
+    let mut intent = intent(&[LocalKey::Channel(scene.channel)], vec![witness], lease);
     if let Some(cut) = cut {
         intent.mark(Key::Channel(scene.channel), cut, Vec::new());
     }
     for m in shown.iter().filter(|m| m.created_at > scene.horizon && !m.own && !m.quiet) {
-        if !intent.marks.iter().any(|mark| mark.key == Key::Message(m.id)) {
+        if !intent.read.marks.iter().any(|mark| mark.key == Key::Message(m.id)) {
             intent.mark(Key::Message(m.id), m.created_at, vec![Key::Channel(scene.channel)]);
         }
     }
     // R15: a cut that stops early leaves the DM's manual mark alone.
-    if cut == newest && facts.mark_revision(&Key::Channel(scene.channel)).is_some() {
-        intent.clears.insert(Key::Channel(scene.channel));
+    if cut == newest && facts.mark_revision(&LocalKey::Channel(scene.channel)).is_some() {
+        intent.read.clear.push(LocalKey::Channel(scene.channel));
     }
     Some(intent)
 }

@@ -9,16 +9,7 @@ use super::dwell::message_covers;
 use super::{Facts, Intent, MessageFact, horizon};
 use crate::error::Error;
 use crate::ids::{ChannelId, EventId, Target};
-use crate::journal::Key;
-
-/// The frontier key of a target.
-pub fn key(target: &Target) -> Key {
-    match target {
-        Target::Channel(c) => Key::Channel(*c),
-        Target::Thread(_, root) => Key::Thread(*root),
-        Target::Message(_, id) => Key::Message(*id),
-    }
-}
+use crate::journal::{Key, LocalKey, Mark, Read};
 
 /// Reads a target through one of its messages and ends the target's own manual mark.
 ///
@@ -37,16 +28,16 @@ pub fn mark_through(target: &Target, id: EventId, server_now: u64, facts: &impl 
     let mut intent = Intent { witnesses: vec![id], ..Intent::default() };
     let ahead = horizon(server_now);
     if fact.created_at <= ahead || matches!(target, Target::Message(..)) {
-        intent.mark(key(target), fact.created_at, Vec::new());
+        intent.read.marks.push(Mark::always(Key::from(*target), fact.created_at));
     } else {
         // R14b: its own mark, and the prefix up to the newest that is not so dated.
-        intent.mark(Key::Message(id), fact.created_at, Vec::new());
+        intent.read.marks.push(Mark::always(Key::Message(id), fact.created_at));
         let within = |m: &MessageFact| m.created_at <= ahead && belongs(target, m);
         if let Some(cut) = facts.messages(channel).iter().filter(|m| within(m)).map(|m| m.created_at).max() {
-            intent.mark(key(target), cut, Vec::new());
+            intent.read.marks.push(Mark::always(Key::from(*target), cut));
         }
     }
-    intent.clears.insert(key(target));
+    intent.read.clear.push(LocalKey::from(*target));
     Ok(intent)
 }
 
@@ -78,14 +69,16 @@ pub fn mark_channel_read(channel: ChannelId, click: u64, facts: &impl Facts) -> 
         return Err(Error::Denied);
     }
     let messages = facts.messages(channel);
-    let mut intent = Intent { clears: owned_marks(channel, &messages), clear_force: Some(channel), ..Intent::default() };
+    let mut clear: Vec<LocalKey> = owned_marks(channel, &messages).into_iter().collect();
+    clear.push(LocalKey::MessageForce(channel));
+    let mut intent = Intent { read: Read { clear, ..Read::default() }, ..Intent::default() };
     if !facts.can_write_frontiers() {
         // Without evidence there is no frontier to invent: the marks alone are cleared (`unread.md` 7.2).
         return if messages.is_empty() { Ok(intent) } else { Err(Error::ReadOnly) };
     }
     let ahead = horizon(click);
     let newest = messages.iter().map(|m| m.created_at).filter(|t| *t <= ahead).max();
-    intent.mark(Key::Channel(channel), newest.map_or(click, |t| t.max(click)), Vec::new());
+    intent.read.marks.push(Mark::always(Key::Channel(channel), newest.map_or(click, |t| t.max(click))));
     for m in messages.iter().filter(|m| m.created_at > ahead && !m.own && !m.quiet) {
         intent.mark(Key::Message(m.id), m.created_at, message_covers(channel, m));
     }
@@ -94,13 +87,13 @@ pub fn mark_channel_read(channel: ChannelId, click: u64, facts: &impl Facts) -> 
 
 /// Keys of local marks that belong to the channel by retained evidence: the channel's, its messages', the threads' of its replies and
 /// of its top-level messages.
-fn owned_marks(channel: ChannelId, messages: &[MessageFact]) -> BTreeSet<Key> {
-    let mut keys = BTreeSet::from([Key::Channel(channel)]);
+fn owned_marks(channel: ChannelId, messages: &[MessageFact]) -> BTreeSet<LocalKey> {
+    let mut keys = BTreeSet::from([LocalKey::Channel(channel)]);
     for m in messages {
-        keys.insert(Key::Message(m.id));
+        keys.insert(LocalKey::Message(m.id));
         match (m.reference, m.resolved_root) {
-            (None, _) => drop(keys.insert(Key::Thread(m.id))),
-            (Some(_), Some(root)) => drop(keys.insert(Key::Thread(root))),
+            (None, _) => drop(keys.insert(LocalKey::Thread(m.id))),
+            (Some(_), Some(root)) => drop(keys.insert(LocalKey::Thread(root))),
             (Some(_), None) => {}
         }
     }
@@ -115,7 +108,7 @@ pub fn has_owned_mark(channel: ChannelId, facts: &impl Facts) -> bool {
 
 /// Checks that a target may be marked unread or cleared, and names its key. A thread needs its root retained and undeleted, a message
 /// needs to be retained; a quiet agent message has no such action (`unread.md` 7.4, 1.3).
-pub fn manual_key(target: &Target, facts: &impl Facts) -> Result<Key, Error> {
+pub fn manual_key(target: &Target, facts: &impl Facts) -> Result<LocalKey, Error> {
     let channel = target.channel();
     if !facts.allowed(channel) {
         return Err(Error::Denied);
@@ -135,5 +128,5 @@ pub fn manual_key(target: &Target, facts: &impl Facts) -> Result<Key, Error> {
             }
         }
     }
-    Ok(key(target))
+    Ok(LocalKey::from(*target))
 }

@@ -17,13 +17,13 @@ pub mod explicit;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::clock::Millis;
 use crate::error::Error;
 use crate::event::Reference;
 use crate::ids::{ChannelId, EventId};
-use crate::journal::Key;
+use crate::journal::{Fence, Key, LocalKey, Mark, Read};
 use crate::limits;
 use crate::model::Viewport;
 use crate::order::RowKey;
@@ -83,56 +83,30 @@ pub trait Facts {
     /// The position of a drawn row that is no message (a notice, a job), for a bottom row (R14a).
     fn other_row(&self, channel: ChannelId, id: EventId) -> Option<RowKey>;
     /// The journal revision a local mark was made at.
-    fn mark_revision(&self, key: &Key) -> Option<u64>;
+    fn mark_revision(&self, key: &LocalKey) -> Option<u64>;
     /// The journal's revision now.
     fn revision(&self) -> u64;
     /// Whether this device can write frontiers (`unread.md` 9.6).
     fn can_write_frontiers(&self) -> bool;
 }
 
-/// One frontier to write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
-    /// Which.
-    pub key: Key,
-    /// Its new value, seconds.
-    pub value: u64,
-    /// Keys that make the mark superfluous when one of them has at least this value; its own key always does.
-    pub covered_by: Vec<Key>,
-}
-
-/// A local manual-unread mark that must not be newer than `revision` when the intent is saved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fence {
-    /// The mark's key.
-    pub key: Key,
-    /// The newest revision it may have.
-    pub revision: u64,
-}
-
-/// What is to be saved in one transaction, and what must hold then.
+/// What is to be saved in one transaction, and what must hold then besides the fences inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Intent {
-    /// Frontiers, each merged by maximum.
-    pub marks: Vec<Mark>,
-    /// Local marks to remove where they exist.
-    pub clears: BTreeSet<Key>,
-    /// Remove the channel's message-force hint too.
-    pub clear_force: Option<ChannelId>,
-    /// Newer manual intent that voids this.
-    pub fences: Vec<Fence>,
+    /// Marks, manual marks that end, and the newer manual intent that voids it.
+    pub read: Read,
     /// Messages that must still be retained and undeleted.
     pub witnesses: Vec<EventId>,
 }
 
 impl Intent {
     fn mark(&mut self, key: Key, value: u64, covered_by: Vec<Key>) {
-        self.marks.push(Mark { key, value, covered_by });
+        self.read.marks.push(Mark::unless_read(key, value, covered_by));
     }
 
     /// Whether there is nothing to save.
     pub fn is_empty(&self) -> bool {
-        self.marks.is_empty() && self.clears.is_empty() && self.clear_force.is_none()
+        self.read.marks.is_empty() && self.read.clear.is_empty()
     }
 }
 

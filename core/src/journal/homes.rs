@@ -1,0 +1,1 @@
+//! Asks the relay for the channels of messages that kept marks name (`unread.md` 8.6).
