@@ -121,12 +121,17 @@ impl Event {
 
     /// The first values of all tags called `name`.
     pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.tags.iter().filter(move |t| t.first().is_some_and(|n| n == name)).filter_map(|t| t.get(1)).map(String::as_str)
+        self.tags
+            .iter()
+            .filter(move |t| t.first().is_some_and(|n| n == name))
+            .filter_map(|t| t.get(1))
+            .map(String::as_str)
     }
 
     /// The last valid id in an `e` tag with this marker, lower-case.
     pub(crate) fn marked(&self, marker: &str) -> Option<String> {
-        let mut marked = self.tags.iter().filter(|t| t.len() >= 4 && t[0] == "e" && t[3] == marker && is_hex(&t[1], 64));
+        let mut marked =
+            self.tags.iter().filter(|t| t.len() >= 4 && t[0] == "e" && t[3] == marker && is_hex(&t[1], 64));
         marked.next_back().map(|t| t[1].to_ascii_lowercase())
     }
 
@@ -175,7 +180,7 @@ impl Keys {
     pub fn sign(&self, created_at: u64, kind: u32, tags: Vec<Vec<String>>, content: impl Into<String>) -> Event {
         let content = content.into();
         let hash = hash_of(&self.public, created_at, kind, &tags, &content);
-        let sig = hex::encode(SECP256K1.sign_schnorr_no_aux_rand(&hash, &self.pair).serialize());
+        let sig = hex::encode(SECP256K1.sign_schnorr_no_aux_rand(&hash, &self.pair).to_byte_array());
         let id = hex::encode(hash);
         let json = format!(
             r#"{{"id":"{id}","pubkey":"{}","created_at":{created_at},"kind":{kind},"tags":{},"content":{},"sig":"{sig}"}}"#,

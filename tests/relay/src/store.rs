@@ -258,7 +258,10 @@ impl Store {
         match after {
             Some((at, Some(id))) => {
                 let at = Value::Integer(at);
-                clause.and("(e.created_at > ? or (e.created_at = ? and e.id > ?))", [at.clone(), at, Value::Text(id.into())]);
+                clause.and(
+                    "(e.created_at > ? or (e.created_at = ? and e.id > ?))",
+                    [at.clone(), at, Value::Text(id.into())],
+                );
             }
             Some((at, None)) => clause.and("e.created_at > ?", [Value::Integer(at)]),
             None => {}
@@ -374,7 +377,10 @@ fn clause_of(select: &Select) -> Clause {
         clause.and("e.created_at <= ?", [int(until)]);
     }
     if let Some((at, id)) = &select.after {
-        clause.and("(e.created_at < ? or (e.created_at = ? and e.id > ?))", [int(*at), int(*at), Value::Text(id.clone())]);
+        clause.and(
+            "(e.created_at < ? or (e.created_at = ? and e.id > ?))",
+            [int(*at), int(*at), Value::Text(id.clone())],
+        );
     }
     for (name, values) in &select.tags {
         let sql = format!("e.seq in (select seq from tags where name = ? and value in ({}))", marks(values.len()));
