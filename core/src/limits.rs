@@ -72,3 +72,79 @@ pub const PENDING_BYTES: usize = 65_536;
 pub const FOLLOWS: usize = 1_000;
 /// Messages asked for in one request for their channels (`unread.md` 8.6).
 pub const HOMES_PER_REQUEST: usize = 100;
+/// Plaintext of a read-state blob or preference a signer accepts, bytes (`unread.md` 9.4, 13.11). Larger is refused unsigned.
+pub const SIGN_PLAINTEXT_BYTES: usize = 40_960;
+/// Signed event JSON, bytes (`unread.md` 9.4). A larger result is not handed out.
+pub const SIGN_EVENT_BYTES: usize = 65_536;
+/// Seconds a signature's time may be off the session's idea of the relay's time (`unread.md` 13.11). Further off is refused.
+pub const SIGN_SKEW: u64 = 60;
+/// NIP-44 payload that is decrypted, base64 characters: a received event's bound (`unread.md` 9.4). Longer is not tried.
+pub const CIPHER_PAYLOAD_CHARS: usize = 98_304;
+/// Decrypted plaintext that is handed out, bytes (`unread.md` 9.4). Longer is refused.
+pub const DECRYPTED_BYTES: usize = 131_072;
+/// Accounts listed per service of a secret store; more than anybody has. A further one is refused.
+pub const ACCOUNTS: usize = 64;
+
+/// Host of a relay with its port, bytes: a DNS name's bound and a port. Longer is no address.
+pub const HOST_BYTES: usize = 261;
+/// One WebSocket message from the relay, bytes: an event of [`EVENT_BYTES`] cannot arrive larger. The socket ends at a larger one.
+pub const FRAME_BYTES: usize = 1 << 20;
+/// Frames waiting to be sent: more than pacing ever releases at once. Waiting for room holds back the sender.
+pub const SOCKET_OUT_FRAMES: usize = 64;
+/// Received frames waiting for the actor: at a full queue reading stops, and the relay sees a slow reader (nothing is dropped).
+pub const SOCKET_IN_FRAMES: usize = 1_024;
+/// Relay texts (OK, CLOSED, NOTICE, error members, challenges) kept, bytes. The rest is cut off (`unread.md` 13.16).
+pub const RELAY_TEXT_BYTES: usize = 512;
+/// Discovery document, bytes. Reading stops there and the attempt to connect fails.
+pub const DOCUMENT_BYTES: usize = 64 << 10;
+/// Answer to a publication, and body of any refusal, bytes. Reading stops there.
+pub const RECEIPT_BYTES: usize = 64 << 10;
+/// Items of one answer: twice what a batch of 128 single-channel filters of 500 rows gives. A longer answer is refused, so that
+/// a body of tiny items cannot grow in memory.
+pub const ANSWER_ITEMS: usize = 131_072;
+/// Longest wait in seconds taken from a relay's text: an hour. A longer one counts as this.
+pub const RETRY_AFTER_MAX: u32 = 3_600;
+/// Seconds to pause after a rate limit that named no wait: the relay's longest quota window.
+pub const RETRY_AFTER_DEFAULT: u32 = 60;
+
+/// Requests in flight at once; further ones queue (pitfalls B7).
+pub const REQUESTS_IN_FLIGHT: usize = 4;
+/// Of those, background requests, so that a read never waits behind catch-up.
+pub const BACKGROUND_IN_FLIGHT: usize = 3;
+/// Requests queued; one more fails as timed out, which at the relay's pace it would be.
+pub const REQUESTS_QUEUED: usize = 1_024;
+/// Milliseconds of the relay's HTTP quota window.
+pub const QUOTA_WINDOW_MS: u64 = 60_000;
+/// HTTP calls in any such window: the relay's 300 and a margin, since its windows are fixed and arrivals bunch (`relay-measured.md` 7).
+pub const QUOTA_CALLS: usize = 280;
+/// Of those, background calls; the rest is kept for what somebody waits for.
+pub const QUOTA_BACKGROUND: usize = 240;
+
+/// Milliseconds of the relay's frame quota window.
+pub const PACE_WINDOW_MS: u64 = 5_000;
+/// Frames in any such window (R4); further subscriptions wait.
+pub const PACE_FRAMES: usize = 40;
+/// Of those, frames for channels nobody looks at; the rest is kept for what is opened.
+pub const PACE_BACKGROUND: usize = 36;
+/// Channels subscribed to at once: far above any roster, within the relay's subscriptions in either dialect. Further ones, by
+/// id, are not live and are read by repair only.
+pub const LIVE_CHANNELS: usize = 1_000;
+/// Milliseconds to wait for EOSE before going on without it (R3). The subscription is asked for again.
+pub const ARM_TIMEOUT_MS: u64 = 5_000;
+/// Milliseconds for the discovery document, for the dial, and for each step of signing in (pitfalls B12). The relay itself gives
+/// five seconds for the whole sign-in.
+pub const DISCOVERY_DEADLINE_MS: u64 = 10_000;
+/// See [`DISCOVERY_DEADLINE_MS`].
+pub const DIAL_DEADLINE_MS: u64 = 10_000;
+/// See [`DISCOVERY_DEADLINE_MS`].
+pub const SIGN_IN_STEP_MS: u64 = 5_000;
+/// Milliseconds of silence before the socket is probed: two of the relay's pings missed and a margin.
+pub const SILENCE_MS: u64 = 75_000;
+/// Milliseconds a probed socket has to give any sign of life (pitfalls B4). It is replaced after that.
+pub const PROBE_DEADLINE_MS: u64 = 5_000;
+/// First wait between attempts to connect, milliseconds; the very first retry is immediate.
+pub const RECONNECT_FIRST_MS: u64 = 1_000;
+/// Longest wait between attempts to connect, milliseconds. With all deadlines of one attempt it stays below the 120 s of R25c.
+pub const RECONNECT_MAX_MS: u64 = 60_000;
+/// Transient sign-in refusals in a row after which only the person can help (pitfalls B13).
+pub const SIGN_IN_REFUSALS: u32 = 3;
