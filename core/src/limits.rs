@@ -35,3 +35,14 @@ pub const ANSWER_BYTES: usize = 32 << 20;
 pub const SNAPSHOT_STREAM_BYTES: usize = (8 << 20) + (4 << 10);
 /// Milliseconds a request may take, its time in the queue included (`unread.md` 3.5).
 pub const REQUEST_DEADLINE_MS: u64 = 10_000;
+
+/// Deletions of a target that is not held, kept until it comes (R9a); the oldest is forgotten, and its target then shows until the
+/// relay is read again.
+pub const ASIDE_DELETIONS: usize = 1_024;
+/// Edits and reactions kept until their target comes; the oldest is forgotten. They overtake their row only while a page is on its
+/// way, so this is plenty, and a later read brings them again.
+pub const ASIDE_CHANGES: usize = 1_024;
+/// Edits and reactions that can change one row; further ones are ignored. More than the relay gives with a page (1,000 a hop).
+pub const CHANGES_PER_ROW: usize = 4_096;
+/// Longest content of a reaction, bytes: 64 characters (`protocol.md` 6.6) of four bytes. A longer one is ignored.
+pub const REACTION_BYTES: usize = 256;
