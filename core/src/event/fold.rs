@@ -57,11 +57,11 @@ pub struct Fold {
 
 impl Fold {
     /// Holds a row and applies what was kept aside for it. Held twice, the first copy stays and only `seen` moves.
-    pub fn hold(&mut self, row: &SharedEvent, facts: &impl FoldFacts, seen: Epoch) {
+    pub fn hold(&mut self, row: &SharedEvent, facts: &dyn FoldFacts, seen: Epoch) {
         self.hold_as(row, None, facts, seen);
     }
 
-    fn hold_as(&mut self, event: &SharedEvent, changes: Option<EventId>, facts: &impl FoldFacts, seen: Epoch) {
+    fn hold_as(&mut self, event: &SharedEvent, changes: Option<EventId>, facts: &dyn FoldFacts, seen: Epoch) {
         if let Some(held) = self.held.get_mut(&event.id) {
             held.seen = held.seen.max(seen);
             return;
@@ -77,7 +77,7 @@ impl Fold {
 
     /// Applies an edit, a reaction, a deletion or a deletion notice. Other kinds change nothing. Returns the rows that look
     /// different now.
-    pub fn apply(&mut self, event: &SharedEvent, facts: &impl FoldFacts, seen: Epoch) -> Vec<EventId> {
+    pub fn apply(&mut self, event: &SharedEvent, facts: &dyn FoldFacts, seen: Epoch) -> Vec<EventId> {
         match event.kind {
             kinds::DELETION | kinds::MODERATION => self.apply_deletion(event, facts),
             kinds::NOTICE => match authority::notice_deletes(event, facts.relay()) {
@@ -98,7 +98,7 @@ impl Fold {
         }
     }
 
-    fn apply_deletion(&mut self, event: &SharedEvent, facts: &impl FoldFacts) -> Vec<EventId> {
+    fn apply_deletion(&mut self, event: &SharedEvent, facts: &dyn FoldFacts) -> Vec<EventId> {
         let mut targets: Vec<EventId> = event.e_targets().collect();
         targets.sort_unstable();
         targets.dedup();
@@ -112,7 +112,7 @@ impl Fold {
         }
     }
 
-    fn delete_or_keep(&mut self, event: &SharedEvent, target: EventId, facts: &impl FoldFacts) -> Vec<EventId> {
+    fn delete_or_keep(&mut self, event: &SharedEvent, target: EventId, facts: &dyn FoldFacts) -> Vec<EventId> {
         if self.held.contains_key(&target) {
             return self.delete(event, &target, facts).into_iter().collect();
         }
@@ -121,7 +121,7 @@ impl Fold {
     }
 
     /// Deletes a held target, if `event` may. Returns the row that looks different.
-    fn delete(&mut self, event: &SharedEvent, target: &EventId, facts: &impl FoldFacts) -> Option<EventId> {
+    fn delete(&mut self, event: &SharedEvent, target: &EventId, facts: &dyn FoldFacts) -> Option<EventId> {
         let held = self.held.get_mut(target)?;
         let allowed = if event.kind == kinds::NOTICE {
             authority::notice_fits(event, &held.event)
@@ -139,7 +139,7 @@ impl Fold {
     }
 
     /// Lets an edit or a reaction change a held row. Returns the row if it looks different.
-    fn change(&mut self, event: &SharedEvent, row: EventId, facts: &impl FoldFacts, seen: Epoch) -> Option<EventId> {
+    fn change(&mut self, event: &SharedEvent, row: EventId, facts: &dyn FoldFacts, seen: Epoch) -> Option<EventId> {
         let target = self.held.get(&row)?;
         if target.changes.is_some()
             || (event.kind == kinds::EDIT && !authority::may_edit(event, &target.event, facts.relay()))

@@ -6,6 +6,7 @@
 
 pub mod authority;
 mod fold;
+pub mod kept;
 mod verify;
 
 pub mod kinds;
