@@ -148,3 +148,45 @@ pub const RECONNECT_FIRST_MS: u64 = 1_000;
 pub const RECONNECT_MAX_MS: u64 = 60_000;
 /// Transient sign-in refusals in a row after which only the person can help (pitfalls B13).
 pub const SIGN_IN_REFUSALS: u32 = 3;
+/// Deletions of a target that is not held, kept until it comes (R9a); the oldest is forgotten, and its target then shows until the
+/// relay is read again.
+pub const ASIDE_DELETIONS: usize = 1_024;
+/// Edits and reactions kept until their target comes; the oldest is forgotten. They overtake their row only while a page is on its
+/// way, so this is plenty, and a later read brings them again.
+pub const ASIDE_CHANGES: usize = 1_024;
+/// Edits and reactions that can change one row; further ones are ignored. More than the relay gives with a page (1,000 a hop).
+pub const CHANGES_PER_ROW: usize = 4_096;
+/// Longest content of a reaction, bytes: 64 characters (`protocol.md` 6.6) of four bytes. A longer one is ignored.
+pub const REACTION_BYTES: usize = 256;
+
+/// Edits, reactions and deletions asked for in one query about held rows. The read goes on while a page is full.
+pub const CHANGES_PAGE: u32 = 500;
+/// Row ids named in one such query (`relay-measured.md` 5.1 measured 520).
+pub const CHANGES_IDS: usize = 500;
+/// Pages of one such query; then what came is used, and nothing is taken to be absent.
+pub const CHANGES_PAGES: u32 = 16;
+/// Auxiliary events a relay gives with a window page for each hop (`protocol.md` 1.4); at that many, absence proves nothing.
+pub const CHANGES_HOP: usize = 1_000;
+/// Timelines open at once in a session; opening another fails with `capacity`.
+pub const OPEN_TIMELINES: usize = 64;
+/// Rows one open timeline holds. Nothing a person scrolled to is dropped; asking for more fails with `capacity`, and of live
+/// rows beyond it the oldest page is given up, which can be read again.
+pub const TIMELINE_ROWS: usize = 20_000;
+/// Chains of pages with gaps between them that one timeline keeps; older ones are dropped and read again when scrolled to.
+pub const TIMELINE_CHAINS: usize = 8;
+/// Calls waiting for one timeline; a further one fails with `busy`.
+pub const TIMELINE_CALLS: usize = 64;
+/// Replies remembered for the counts of held rows, per row and in all; further ones are left to the relay's summaries.
+pub const KNOWN_REPLIES_PER_ROW: usize = 1_024;
+/// See [`KNOWN_REPLIES_PER_ROW`].
+pub const KNOWN_REPLIES: usize = 16_384;
+/// Pages of a relay without windows read for one call until a row turns up; then the call ends, and the next goes on.
+pub const PLAIN_PAGES_PER_CALL: u32 = 8;
+/// Milliseconds until an automatic read that failed is tried again; doubles up to [`REREAD_BACKOFF_MAX_MS`] (R5).
+pub const REREAD_BACKOFF_MS: u64 = 1_000;
+/// See [`REREAD_BACKOFF_MS`].
+pub const REREAD_BACKOFF_MAX_MS: u64 = 60_000;
+/// Rows of an open timeline handed to the cache: its newest pages, or a thread's first ones.
+pub const KEPT_ROWS: usize = 400;
+/// Depth asked for in a thread page: as deep as the relay allows replies to nest.
+pub const THREAD_DEPTH: u32 = 100;
