@@ -22,7 +22,7 @@ use crate::order::RowKey;
 use crate::request::{Answer, Filter, Outbox, Outcome, Priority, Purpose, Request, RequestId};
 
 /// A question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Ask {
     /// Rosters that list the viewer.
     Mine,
@@ -35,7 +35,6 @@ enum Ask {
 }
 
 /// A question that is being answered, over one or more pages.
-#[derive(Debug)]
 struct Flight {
     ask: Ask,
     /// Tick when it began.
@@ -55,7 +54,7 @@ struct Flight {
 }
 
 /// State of the reads.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Discovery {
     connected: bool,
     flights: BTreeMap<RequestId, Flight>,
@@ -378,7 +377,8 @@ impl Directory {
     /// The relay announced a membership that its roster does not show: asks again, a few times.
     fn await_grant(&mut self, channel: ChannelId, now: Millis) {
         let announced = self.standing.get(&channel).and_then(|m| m.notice).is_some_and(|(_, _, added)| added);
-        if !announced || self.member(channel) {
+        // A newer notice has asked already, and does not wait.
+        if !announced || self.member(channel) || self.discovery.due.contains(&channel) {
             return;
         }
         let times = self.discovery.awaited.entry(channel).or_insert(0);

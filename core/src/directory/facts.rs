@@ -34,7 +34,7 @@ impl Trust {
 }
 
 /// What is known about one channel that can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ChannelFacts {
     /// The viewer is a member: the channel is a source of unread (`unread.md` 1.5, *allowed*). Otherwise it is an open channel
     /// that can be read as a timeline only.
@@ -51,8 +51,13 @@ pub struct ChannelFacts {
     pub archived: bool,
 }
 
+impl std::fmt::Debug for ChannelFacts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ChannelFacts({:?}, allowed {}, {} others)", self.channel_type, self.allowed, self.participants.len())
+    }
+}
+
 /// A membership roster (39002).
-#[derive(Debug)]
 pub(super) struct Roster {
     pub(super) viewer: bool,
     /// Well-formed keys, sorted, each once.
@@ -86,7 +91,6 @@ fn people(event: &Event, wanted: impl Fn(&[String]) -> bool) -> Vec<PublicKey> {
 }
 
 /// Channel metadata (39000).
-#[derive(Debug)]
 pub(super) struct Metadata {
     pub(super) name: Option<String>,
     pub(super) channel_type: ChannelType,
@@ -119,7 +123,6 @@ pub(super) fn cut_name(name: &str) -> String {
 }
 
 /// The newest event of one kind for one channel.
-#[derive(Debug)]
 pub(super) struct Held<T> {
     pub(super) event: SharedEvent,
     pub(super) facts: T,
@@ -139,7 +142,6 @@ pub(super) enum Standing {
 }
 
 /// The newest event of one kind per channel.
-#[derive(Debug)]
 pub(super) struct Register<T>(BTreeMap<ChannelId, Held<T>>);
 
 impl<T> Default for Register<T> {

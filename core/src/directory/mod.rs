@@ -24,6 +24,10 @@ pub mod profiles;
 #[cfg(test)]
 mod discovery_tests;
 #[cfg(test)]
+mod mute_tests;
+#[cfg(test)]
+mod profile_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +120,6 @@ enum Source {
 }
 
 /// The directory of one community for one viewer.
-#[derive(Debug)]
 pub struct Directory {
     viewer: PublicKey,
     viewer_hex: String,
@@ -133,6 +136,12 @@ pub struct Directory {
     facts: BTreeMap<ChannelId, ChannelFacts>,
     unsaved: BTreeSet<ChannelId>,
     discovery: Discovery,
+}
+
+impl std::fmt::Debug for Directory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Directory({} readable channels, {} allowed)", self.facts.len(), self.allowed().count())
+    }
 }
 
 impl Directory {
@@ -275,7 +284,7 @@ impl Directory {
                 false
             }
             _ => {
-                self.take_metadata(channel, event, source);
+                self.take_metadata(channel, event, source, change);
                 false
             }
         };
@@ -322,9 +331,9 @@ impl Directory {
         listed
     }
 
-    fn take_metadata(&mut self, channel: ChannelId, event: &SharedEvent, source: Source) {
+    fn take_metadata(&mut self, channel: ChannelId, event: &SharedEvent, source: Source, change: &mut AccessChange) {
         let standing = self.metadata.standing(channel, event);
-        if standing == Standing::Older || (!self.metadata.fits(channel) && !self.make_room(channel)) {
+        if standing == Standing::Older || (!self.metadata.fits(channel) && !self.make_room(channel, change)) {
             return;
         }
         if standing == Standing::Newer || source != Source::Live {
@@ -338,15 +347,15 @@ impl Directory {
     }
 
     /// Makes room for a joined channel's metadata at the cost of one the viewer only browses.
-    fn make_room(&mut self, channel: ChannelId) -> bool {
+    fn make_room(&mut self, channel: ChannelId, change: &mut AccessChange) -> bool {
         if !self.member(channel) {
             return false;
         }
         let Some(spare) = self.metadata.channels().filter(|c| !self.member(*c)).last() else { return false };
         self.metadata.remove(spare);
         self.withdrawn.remove(&spare);
-        self.facts.remove(&spare);
         self.unsaved.insert(spare);
+        self.derive(spare, change);
         true
     }
 

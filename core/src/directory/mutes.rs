@@ -100,7 +100,6 @@ struct Entry {
     updated_at: f64,
 }
 
-#[derive(Debug)]
 struct Call {
     id: CallId,
     channel: ChannelId,
@@ -109,7 +108,6 @@ struct Call {
 }
 
 /// Where the current call stands.
-#[derive(Debug)]
 enum Step {
     Idle,
     Reading(RequestId),
@@ -121,7 +119,6 @@ enum Step {
 }
 
 /// The mute preference of one account in one community.
-#[derive(Debug)]
 pub struct Mutes {
     viewer: PublicKey,
     confirmed: BTreeMap<String, Entry>,
@@ -142,6 +139,12 @@ pub struct Mutes {
     retry: Option<Millis>,
     backoff_ms: u64,
     error: Option<Error>,
+}
+
+impl std::fmt::Debug for Mutes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mutes({} channels, {} calls)", self.confirmed.len(), self.calls.len())
+    }
 }
 
 impl Mutes {

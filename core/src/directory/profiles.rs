@@ -16,7 +16,7 @@ use crate::order::RowKey;
 use crate::request::{Answer, Filter, Outbox, Outcome, Priority, Purpose, Request, RequestId};
 
 /// What is known of one person.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Profile {
     /// Position of the profile event; none while nothing was found.
     at: Option<RowKey>,
@@ -24,7 +24,6 @@ struct Profile {
 }
 
 /// Names of the people of one community.
-#[derive(Debug)]
 pub struct Profiles {
     known: LruCache<PublicKey, Profile>,
     wanted: BTreeSet<PublicKey>,
@@ -36,6 +35,12 @@ pub struct Profiles {
 impl Default for Profiles {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl std::fmt::Debug for Profiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Profiles({} known, {} wanted)", self.known.len(), self.wanted.len())
     }
 }
 
