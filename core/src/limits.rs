@@ -190,3 +190,34 @@ pub const REREAD_BACKOFF_MAX_MS: u64 = 60_000;
 pub const KEPT_ROWS: usize = 400;
 /// Depth asked for in a thread page: as deep as the relay allows replies to nest.
 pub const THREAD_DEPTH: u32 = 100;
+/// Channels each directory map holds (`unread.md` 1.5). Further ids are ignored; metadata of a joined channel may displace
+/// that of one the viewer only browses.
+pub const DIRECTORY_CHANNELS: usize = 1_024;
+/// Events asked for by one page of a directory listing: what other clients use; the relay's own cap is 500 to 1,000.
+pub const DIRECTORY_PAGE: u32 = 500;
+/// Pages of one directory listing; at more the listing counts as incomplete and takes no access away. Four times what
+/// [`DIRECTORY_CHANNELS`] needs at a relay that caps a page at a quarter of [`DIRECTORY_PAGE`].
+pub const DIRECTORY_PAGES: u32 = 32;
+/// A directory page with fewer events than this is the last one: no relay caps its answers lower. A longer page is followed
+/// by another, because a relay's cap cannot be told from the end of the list.
+pub const DIRECTORY_SURE_PAGE: usize = 20;
+/// Milliseconds before a failed directory read is repeated; doubles up to [`RETRY_MAX_MS`].
+pub const RETRY_MIN_MS: u64 = 1_000;
+/// Longest wait before a failed background read is repeated.
+pub const RETRY_MAX_MS: u64 = 60_000;
+/// Times a channel is asked for again when the relay announced a membership that its roster does not show yet.
+pub const GRANT_CHECKS: u8 = 5;
+/// Characters of a channel's or person's name; the rest is cut off. Names are drawn on one line.
+pub const NAME_CHARS: usize = 128;
+/// People whose profile is remembered; the least recently used is forgotten and would be asked for again.
+pub const PROFILES: usize = 2_048;
+/// Authors of one profile look-up, and most authors waiting for one are [`PROFILES`].
+pub const PROFILE_BATCH: usize = 100;
+/// Channels of the mute preference. Beyond it the ones changed longest ago are dropped.
+pub const MUTES: usize = 4_096;
+/// Mute calls waiting; a further one fails with `capacity`.
+pub const MUTE_CALLS: usize = 64;
+/// Times a mute is read, merged and published again because another device wrote in between; then it fails.
+pub const MUTE_ATTEMPTS: u8 = 3;
+/// One-to-one DMs previewed by an off-screen cue (`unread.md` 12.2).
+pub const CUE_PREVIEWS: usize = 3;
