@@ -221,3 +221,38 @@ pub const MUTE_CALLS: usize = 64;
 pub const MUTE_ATTEMPTS: u8 = 3;
 /// One-to-one DMs previewed by an off-screen cue (`unread.md` 12.2).
 pub const CUE_PREVIEWS: usize = 3;
+
+/// Read state: largest plaintext read from another client, bytes; a larger one fails the marker load (`unread.md` 9.4).
+pub const BLOB_READ_BYTES: usize = 131_072;
+/// Read state: keys of one blob, and of merged state (one a frontier, three an override); more are refused whole (NIP-RS).
+pub const BLOB_KEYS: usize = 10_000;
+/// Read state: code points of a client id; a blob with a longer one is refused (NIP-RS).
+pub const CLIENT_ID_CHARS: usize = 64;
+/// Read state: largest event read, bytes: older clients fill NIP-44's 65,535 bytes of plaintext, 87,472 in base64. A larger one fails
+/// the marker load.
+pub const READ_STATE_EVENT_BYTES: usize = 98_304;
+/// Read state: events asked for where no snapshot is offered; what lies beyond is not seen, so such a load is never complete.
+pub const READ_STATE_ROWS: u32 = 500;
+/// Read state: coordinates whose versions are remembered; with more, they are forgotten and the load fails (`unread.md` 9.4).
+pub const COORDINATES: usize = 4_096;
+/// Snapshot: events of a usable one, and of one that a publication may lead to; beyond, it is refused or not begun.
+pub const SNAPSHOT_EVENTS: usize = 4_096;
+/// Snapshot: bytes of its event array; as [`SNAPSHOT_EVENTS`].
+pub const SNAPSHOT_ARRAY_BYTES: usize = 8 << 20;
+/// Read state: events handed to the cipher in one job, so that no job and no result is large.
+pub const DECODE_EVENTS: usize = 16;
+/// Read state: bytes of events handed to the cipher in one job; as [`DECODE_EVENTS`].
+pub const DECODE_BYTES: usize = 524_288;
+/// Read state: values of other devices too far ahead to be merged yet (R12). The furthest are forgotten first; the next start brings
+/// them again.
+pub const AHEAD_VALUES: usize = 10_000;
+/// Read state: milliseconds from the first unpublished read to its publication. Later reads do not push it back.
+pub const PUBLISH_DELAY_MS: u64 = 5_000;
+/// Read state: seconds a publication's clock may run ahead of the relay's (`unread.md` 9.9). Beyond, publishing waits.
+pub const PUBLISH_LEAD: u64 = 60;
+/// Read state: milliseconds a signer or the publisher lock may take before a flush gives up on it.
+pub const SIGNER_DEADLINE_MS: u64 = 10_000;
+/// Read state: times one flush may find a slot taken over and move away, before it gives up.
+pub const SLOT_MOVES: usize = 4;
+/// Seconds to wait after a rate limit that named no wait: the relay's windows are of that length at most.
+pub const RATE_LIMIT_WAIT: u32 = 60;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::key::Key;
 use crate::ids::{ChannelId, EventId};
 
 /// What retained evidence says about one verified message.
@@ -43,4 +44,33 @@ impl Coverage for NoFacts {
     fn message(&self, _: &EventId) -> Option<MessageFact> {
         None
     }
+}
+
+/// Up to two marks that may cover another, each with the value it needs to do so.
+pub(super) type Covers = [Option<(Key, u64)>; 2];
+
+/// The marks that may cover `key` at `value` (`unread.md` 8.5), given the channel saved for the message it names.
+///
+/// A thread or thread catch-up mark never covers a message mark: a reply finds its channel from its own event, but its thread only
+/// while its root is loaded.
+pub(super) fn covers(key: &Key, value: u32, home: Option<ChannelId>, facts: &dyn Coverage) -> Covers {
+    let value = u64::from(value);
+    let by_channel = |channel| (Key::Channel(channel), value);
+    match key {
+        Key::Activity(channel) => [Some(by_channel(*channel)), None],
+        Key::Thread(root) => [channel_of(root, home, facts).map(by_channel), None],
+        Key::ThreadActivity(root) => [Some((Key::Thread(*root), value)), channel_of(root, home, facts).map(by_channel)],
+        Key::Message(id) => match facts.message(id) {
+            Some(fact) => [
+                Some((Key::Channel(fact.channel), fact.created_at)),
+                fact.ordinary.then_some((Key::Activity(fact.channel), fact.created_at)),
+            ],
+            None => [home.map(by_channel), None],
+        },
+        Key::Channel(_) | Key::Opaque(_) => [None, None],
+    }
+}
+
+fn channel_of(id: &EventId, home: Option<ChannelId>, facts: &dyn Coverage) -> Option<ChannelId> {
+    facts.message(id).map(|fact| fact.channel).or(home)
 }

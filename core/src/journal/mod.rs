@@ -17,6 +17,7 @@ mod diff;
 mod follows;
 pub mod homes;
 mod key;
+mod load;
 mod mutation;
 mod record;
 mod retain;
@@ -29,6 +30,7 @@ pub use coverage::{Coverage, Facts, MessageFact, NoFacts};
 pub use diff::Diff;
 pub use follows::{Choice, FollowChanges, FollowKey, Follows};
 pub use key::{Breadth, Key, LocalKey, OpaqueKey};
+pub use load::{Damaged, Signed, Stored, StoredRow};
 pub use mutation::{Fence, Mark, Merge, Mutation, Read};
 pub use record::{Fresh, Header, Held, Override, Own, Pending, Place, Record, Row};
 

@@ -56,6 +56,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// How far the key is read: what is kept, or, after that was evicted, what this installation still publishes.
+    pub fn frontier(&self) -> Option<u32> {
+        self.held.map(|held| held.value).or(self.own.map(|own| own.value))
+    }
+
     /// Nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.held.is_none() && self.own.is_none()
@@ -189,7 +194,7 @@ impl Record {
 
     /// The greatest value kept for `key`, in the journal or the reserve: what unread evaluation reads.
     pub fn frontier(&self, key: &Key) -> Option<u32> {
-        self.rows.get(key).and_then(|row| row.held).map(|held| held.value)
+        self.rows.get(key).and_then(Row::frontier)
     }
 
     /// Everything kept under `key`.
@@ -262,6 +267,11 @@ impl Record {
         [Key::Message(*id), Key::Thread(*id), Key::ThreadActivity(*id)]
             .iter()
             .find_map(|key| self.rows.get(key).and_then(|row| row.home))
+    }
+
+    /// Messages that kept keys name and whose channel is not known, with the value of the key.
+    pub(super) fn homeless(&self) -> impl Iterator<Item = (EventId, u32)> + '_ {
+        self.homeless.iter().filter_map(|key| Some((key.message()?, self.rows.get(key)?.held?.value)))
     }
 
     /// Bytes and keys of the sync journal as `unread.md` 8.3 counts them, overrides included.
