@@ -1,2 +1,2 @@
-//! x
+//! The test relay alone.
 fn main() {}

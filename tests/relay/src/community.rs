@@ -1,0 +1,1 @@
+//! A lived-in community for demos.
