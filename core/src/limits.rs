@@ -256,3 +256,39 @@ pub const SIGNER_DEADLINE_MS: u64 = 10_000;
 pub const SLOT_MOVES: usize = 4;
 /// Seconds to wait after a rate limit that named no wait: the relay's windows are of that length at most.
 pub const RATE_LIMIT_WAIT: u32 = 60;
+/// Evidence: events held (`unread.md` 3.1). The next one clears all evidence with a visible error.
+pub const EVIDENCE_EVENTS: usize = 4_096;
+/// Evidence: bytes held, summed over the JSON length of each event (`unread.md` 3.1). One byte more clears all evidence with a
+/// visible error.
+pub const EVIDENCE_BYTES: usize = 8 << 20;
+/// Levels of auxiliary events over a message (deletion of an edit of a message is two). A deeper one is refused
+/// (`unread.md` 3.2).
+pub const AUX_LEVELS: u8 = 32;
+/// Deletions of one message that is not held, kept until it arrives (R9a). The oldest is forgotten.
+pub const ASIDE_DELETIONS: usize = 1_024;
+/// Bytes of those deletions, so that large ones cannot fill memory: a kilobyte each on average. The oldest is forgotten.
+pub const ASIDE_BYTES: usize = 1 << 20;
+/// Rows asked for in one evidence read (`unread.md` 3.5).
+pub const REPAIR_ROWS: u32 = 500;
+/// Events examined when a reply's root is resolved (`unread.md` 2.2). A longer chain has no root.
+pub const ROOT_STEPS: usize = 32;
+/// Follow choices held (`unread.md` 10). The oldest is forgotten.
+pub const FOLLOW_CHOICES: usize = 1_000;
+/// Conversation look-ups remembered, finished or not (`unread.md` 4.4). The oldest is forgotten and may be asked again.
+pub const LOOKUPS: usize = 4_096;
+/// Parents and roots known from look-ups only (`unread.md` 4.4). The oldest is forgotten.
+pub const STRUCTURES: usize = 1_024;
+/// Messages of the viewer that made a look-up positive (`unread.md` 4.4). The oldest is forgotten with the look-ups it backs.
+pub const WITNESSES: usize = 4_096;
+/// Ids of the viewer's deleted messages, kept out of look-ups (`unread.md` 4.4). The oldest is forgotten.
+pub const RETRACTED: usize = 1_024;
+/// Parents asked for in one look-up (`unread.md` 4.3). The rest waits for the next one.
+pub const LOOKUP_PARENTS: usize = 50;
+/// Rows asked for in one page of the viewer's replies (`unread.md` 4.3). A full page is split or paged back.
+pub const LOOKUP_ROWS: u32 = 500;
+/// Pages read back for one parent (`unread.md` 4.3). Then the look-up is decided by what was seen.
+pub const LOOKUP_PAGES: u32 = 10;
+/// Claimed roots recorded for one parent (R8f). Honest replies agree on one; a further claim is not asked about.
+pub const LOOKUP_ROOTS: usize = 8;
+/// First and longest wait after a failed look-up, milliseconds (`unread.md` 4.6).
+pub const LOOKUP_RETRY_MS: (u64, u64) = (1_000, 60_000);
