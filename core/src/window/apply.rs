@@ -74,7 +74,9 @@ impl Timeline {
         hold_rows(&page.rows, facts, shared, touched);
         apply_changes(&page.changes, facts, shared, touched);
         if page.changes_complete {
-            page.rows.iter().for_each(|row| drop(shared.fold.forget_unseen(&row.id, shared.epoch)));
+            for row in &page.rows {
+                shared.fold.forget_unseen(&row.id, shared.epoch);
+            }
         }
         for (summary, event) in &page.summaries {
             shared.counts.summary_of_page(*summary, event, reading.sent_at);

@@ -67,11 +67,6 @@ impl Thread {
         self.fresh
     }
 
-    /// Whether nothing is held.
-    pub(super) fn is_empty(&self) -> bool {
-        self.paged.is_empty() && self.live.is_empty()
-    }
-
     /// The filter of the next page.
     pub(super) fn filter(&self, channel: ChannelId, root: EventId, limit: u32) -> Filter {
         let filter = Filter::kinds(&kinds::ROWS).in_channels([channel]).about([root]).limit(limit);
