@@ -64,3 +64,5 @@ pub const PENDING_BYTES: usize = 65_536;
 pub const FOLLOWS: usize = 1_000;
 /// Messages asked for in one request for their channels (`unread.md` 8.6).
 pub const HOMES_PER_REQUEST: usize = 100;
+/// Milliseconds a journal transaction waits for another process's, which takes a few; then it fails as locked.
+pub const JOURNAL_BUSY_MS: u64 = 5_000;
