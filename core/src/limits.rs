@@ -292,3 +292,5 @@ pub const LOOKUP_PAGES: u32 = 10;
 pub const LOOKUP_ROOTS: usize = 8;
 /// First and longest wait after a failed look-up, milliseconds (`unread.md` 4.6).
 pub const LOOKUP_RETRY_MS: (u64, u64) = (1_000, 60_000);
+/// Milliseconds a journal transaction waits for another process's, which takes a few; then it fails as locked.
+pub const JOURNAL_BUSY_MS: u64 = 5_000;
