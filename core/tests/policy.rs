@@ -26,15 +26,15 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("window", &["request", "model"]),
     ("evidence", &["request", "model"]),
     ("relevance", &["evidence"]),
-    ("journal", &["model"]),
-    ("read_state", &["journal", "request"]),
+    ("journal", &["request", "model"]),
+    ("read_state", &["journal"]),
     ("unread", &["relevance", "journal"]),
     ("reading", &["unread"]),
     ("timeline", &["unread", "window"]),
     ("sidebar", &["unread", "window"]),
     ("identity", &["event"]),
     ("store", &["event", "journal"]),
-    ("relay", &["request", "identity"]),
+    ("relay", &["request", "identity", "model"]),
     ("engine", &["directory", "read_state", "reading", "timeline", "sidebar"]),
     ("session", &["engine", "store", "relay", "identity"]),
 ];
@@ -331,6 +331,9 @@ fn masking_blanks_text_and_keeps_code() {
     let code = "fn a() {}\n#[cfg(test)]\n#[allow(x)]\nmod tests { fn b() { c(); } }\nfn d() {}\n#[cfg(test)]\nuse e;\nfn g() {}";
     let kept = without_tests(code);
     assert!(kept.contains("fn a") && kept.contains("fn d") && kept.contains("fn g"));
+    let declared = "#[cfg(test)]\npub(crate) mod a;\n#[cfg(test)]\n#[path = \"x_b.rs\"]\nmod b;\nmod c;\n#[cfg(test)]\nmod d { mod e; }";
+    let found = test_modules(Path::new("src/x.rs"), declared);
+    assert_eq!(found, ["src/x/a", "src/x_b"].map(PathBuf::from));
     assert!(!kept.contains("fn b") && !kept.contains("use e") && kept.len() == code.len());
 }
 
@@ -441,7 +444,7 @@ fn files() -> Vec<Source> {
     paths.sort();
     let read: Vec<_> = paths.into_iter().map(|p| (p.clone(), fs::read_to_string(p).unwrap())).collect();
     assert!(read.len() >= BASE.len() + ARROWS.len(), "the sources were not found");
-    let tests: Vec<PathBuf> = read.iter().flat_map(|(path, text)| test_modules(path, &mask(text))).collect();
+    let tests: Vec<PathBuf> = read.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
     let name = |p: &Path| p.strip_prefix(sources()).unwrap().to_string_lossy().replace('\\', "/");
     read.into_iter()
         .map(|(path, text)| {
@@ -453,15 +456,21 @@ fn files() -> Vec<Source> {
 }
 
 /// Modules declared under `#[cfg(test)]` in this file, as paths without extension.
-fn test_modules(path: &Path, masked: &str) -> Vec<PathBuf> {
+fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    const UNDER_TEST: &str = "#[cfg(test)]";
+    let here = path.parent().unwrap();
     let folder = match path.file_stem().and_then(|s| s.to_str()) {
-        Some("mod" | "lib") => path.parent().unwrap().to_owned(),
+        Some("mod" | "lib") => here.to_owned(),
         _ => path.with_extension(""),
     };
-    let declared = masked.split("#[cfg(test)]").skip(1).filter_map(|rest| {
-        let (item, _) = rest.split_once(';')?;
-        let (_, name) = item.rsplit_once("mod ")?;
-        (!item.contains('{')).then(|| folder.join(name.trim()))
+    let masked = mask(text);
+    let declared = masked.match_indices(UNDER_TEST).filter_map(|(at, _)| {
+        let from = at + UNDER_TEST.len();
+        let item = &masked[from..from + masked[from..].find(';')?];
+        let (_, name) = item.rsplit_once("mod ").filter(|_| !item.contains('{'))?;
+        let written = &text[from..from + item.len()];
+        let named = written.split_once("path = \"").and_then(|(_, rest)| rest.split('"').next());
+        Some(named.map_or_else(|| folder.join(name.trim()), |file| here.join(file).with_extension("")))
     });
     declared.collect()
 }
