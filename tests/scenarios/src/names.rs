@@ -87,7 +87,7 @@ impl Person {
     ) -> Signed {
         let key = PublicKey(self.pair.x_only_public_key().0.serialize());
         let hash = canonical_id(&key, created_at, kind, &tags, content);
-        let mut sig = hex::encode(SECP256K1.sign_schnorr_no_aux_rand(&hash.0, &self.pair).serialize());
+        let mut sig = hex::encode(SECP256K1.sign_schnorr_no_aux_rand(&hash.0, &self.pair).to_byte_array());
         let mut id = hash.to_hex();
         match forge {
             Some(Forge::Id) => flip(&mut id),
@@ -114,9 +114,9 @@ impl Person {
         Ok(nip44::decrypt(&secret, &public, sealed)?)
     }
 
-    fn nip44_keys(&self) -> anyhow::Result<(nostr::SecretKey, nostr::PublicKey)> {
-        let secret = nostr::SecretKey::from_slice(&self.secret)?;
-        let public = nostr::PublicKey::from_hex(&self.public())?;
+    fn nip44_keys(&self) -> anyhow::Result<(nostr::key::SecretKey, nostr::key::PublicKey)> {
+        let secret = nostr::key::SecretKey::from_slice(&self.secret)?;
+        let public = nostr::key::PublicKey::from_hex(&self.public())?;
         Ok((secret, public))
     }
 }
