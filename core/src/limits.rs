@@ -78,3 +78,11 @@ pub const REREAD_BACKOFF_MAX_MS: u64 = 60_000;
 pub const KEPT_ROWS: usize = 400;
 /// Depth asked for in a thread page: as deep as the relay allows replies to nest.
 pub const THREAD_DEPTH: u32 = 100;
+
+/// Bytes of kept pages per community and account; the least recently kept channels are evicted. A device holds a few of these.
+pub const CACHE_BYTES: i64 = 64 << 20;
+/// Events in kept pages per community and account, evicted in the same way.
+pub const CACHE_EVENTS: u32 = 50_000;
+/// Structure events (parents and roots) kept per community and account: twice the evidence window; the oldest is forgotten and a
+/// thread mark then reaches its replies only after a look-up.
+pub const CACHE_STRUCTURE: u32 = 8_192;

@@ -1,1 +1,3 @@
-//! (room not built yet)
+//! Storage adapters: SQLite files of one device. Nothing here knows a rule of reading or paging.
+
+pub mod cache;
