@@ -294,3 +294,20 @@ pub const LOOKUP_ROOTS: usize = 8;
 pub const LOOKUP_RETRY_MS: (u64, u64) = (1_000, 60_000);
 /// Milliseconds a journal transaction waits for another process's, which takes a few; then it fails as locked.
 pub const JOURNAL_BUSY_MS: u64 = 5_000;
+
+/// Bytes of kept pages per community and account; the least recently kept channels are evicted. A device holds a few of these.
+pub const CACHE_BYTES: i64 = 64 << 20;
+/// Events in kept pages per community and account, evicted in the same way.
+pub const CACHE_EVENTS: u32 = 50_000;
+/// Structure events (parents and roots) kept per community and account: twice the evidence window; the oldest is forgotten and a
+/// thread mark then reaches its replies only after a look-up.
+pub const CACHE_STRUCTURE: u32 = 8_192;
+
+/// Rounds an input may take to settle; each carries things forward only, so reaching this is a bug that stops here.
+pub const SETTLE_ROUNDS: usize = 64;
+/// Saves waiting for the journal; the next one fails with `busy`. "Mark all read" of a full directory fits twice.
+pub const SAVES_UNDER_WAY: usize = 2_048;
+/// Milliseconds a close may spend on publishing, so that it ends within half a second.
+pub const CLOSE_BUDGET_MS: u64 = 400;
+/// Targets with a live view; the next one fails with `capacity` (`unread.md` 3.1).
+pub const SELECTORS: usize = 4_096;

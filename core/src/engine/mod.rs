@@ -71,6 +71,9 @@ enum Room {
     Homes,
 }
 
+/// Marks the engine's own calls among those of the app.
+const INTERNAL: u64 = 1 << 63;
+
 /// What an engine is made of.
 pub struct Parts {
     /// Where the relay is.
@@ -216,7 +219,7 @@ impl Engine {
             mutes: Mutes::new(account),
             profiles: Profiles::new(),
             windows: Windows::new(account),
-            timelines: Timelines::new(account),
+            timelines: Timelines::default(),
             openings: BTreeMap::new(),
             unread: Unread::new(account, relay),
             surfaces: Surfaces::default(),

@@ -48,6 +48,14 @@ impl Descriptor {
     }
 }
 
+impl Descriptor {
+    /// From the members of a discovery document that was parsed elsewhere.
+    pub fn offered(version: Option<u64>, community_id: Option<&str>) -> Option<Self> {
+        let community = parse_uuid(community_id?)?;
+        (version == Some(1)).then_some(Self { community })
+    }
+}
+
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     if text.len() != 36 || text.bytes().any(|b| b.is_ascii_uppercase()) {
         return None;

@@ -1,1 +1,1 @@
-//! (room not built yet)
+//! (wip)

@@ -153,6 +153,11 @@ impl Timelines {
         Some(diffs)
     }
 
+    /// The first-unread line of the visit, as it stands.
+    pub fn first_unread(&self, key: &TimelineKey) -> Option<EventId> {
+        self.open.get(key)?.line.at()
+    }
+
     /// The whole timeline as a person sees it, as of the last update.
     pub fn state(&self, view: &View<'_>) -> Option<TimelineState> {
         let key = view.key();

@@ -222,6 +222,18 @@ impl Windows {
         kept
     }
 
+    /// A row held by some open timeline.
+    pub fn held(&self, id: &EventId) -> Option<&SharedEvent> {
+        self.shared.fold.get(id)
+    }
+
+    /// Live events of the channel may have been missed on this connection: its timelines are read again.
+    pub fn on_missed(&mut self, channel: ChannelId, out: &mut Outbox) {
+        for (_, timeline) in of_channel(&mut self.timelines, channel) {
+            timeline.connected(&mut self.shared, out);
+        }
+    }
+
     /// Keys of the open timelines, in order.
     pub fn open_keys(&self) -> impl Iterator<Item = &TimelineKey> {
         self.timelines.keys()
