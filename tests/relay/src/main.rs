@@ -71,7 +71,7 @@ fn now() -> u64 {
 fn introduce(host: &str, relay: &Relay, community: Option<&Community>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "waggle test relay: for tests and demos only, do not deploy it.")?;
-    writeln!(out, "relay   ws://{host}  (http://{host})")?;
+    writeln!(out, "relay   ws://{host}  (http://{host}; other names of this address are other communities, so 404)")?;
     writeln!(out, "self    {}", relay.public_key())?;
     if let Some(community) = community {
         writeln!(out, "viewer  {}  ({})", community.viewer_nsec()?, community.viewer.public())?;

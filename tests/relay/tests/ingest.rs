@@ -162,7 +162,7 @@ fn a_channel_lives_through_its_commands() {
     let new: [&[&str]; 5] =
         [h, &["name", "hives"], &["visibility", "private"], &["channel_type", "stream"], &["about", "bees"]];
     assert_eq!(me.put(9007, &new, "").2, "");
-    assert_eq!(me.put(9007, &new, "again").1, false);
+    assert!(!me.put(9007, &new, "again").1);
     let meta = &state(&me, 39000)[0];
     assert_eq!(
         meta["tags"],
