@@ -264,8 +264,6 @@ pub const EVIDENCE_BYTES: usize = 8 << 20;
 /// Levels of auxiliary events over a message (deletion of an edit of a message is two). A deeper one is refused
 /// (`unread.md` 3.2).
 pub const AUX_LEVELS: u8 = 32;
-/// Deletions of one message that is not held, kept until it arrives (R9a). The oldest is forgotten.
-pub const ASIDE_DELETIONS: usize = 1_024;
 /// Bytes of those deletions, so that large ones cannot fill memory: a kilobyte each on average. The oldest is forgotten.
 pub const ASIDE_BYTES: usize = 1 << 20;
 /// Rows asked for in one evidence read (`unread.md` 3.5).

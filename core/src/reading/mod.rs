@@ -23,7 +23,7 @@ use crate::clock::Millis;
 use crate::error::Error;
 use crate::event::Reference;
 use crate::ids::{ChannelId, EventId};
-use crate::journal::{Fence, Key, LocalKey, Mark, Read};
+use crate::journal::{Key, LocalKey, Mark, Read};
 use crate::limits;
 use crate::model::Viewport;
 use crate::order::RowKey;
