@@ -1,7 +1,5 @@
 //! What the engine wants done, and what changed for whoever looks.
 
-use std::sync::Arc;
-
 use super::{CallId, OpId};
 use crate::directory::{StoredChannel, mutes};
 use crate::error::Error;
@@ -120,7 +118,7 @@ pub enum Change {
     /// Of a channel somebody watches.
     Activity(ChannelId, ThreadActivity),
     /// Of an open timeline.
-    Timeline(TimelineKey, Arc<TimelineState>),
+    Timeline(TimelineKey, TimelineState),
     /// The sidebar.
     Sidebar(SidebarState),
     /// Synchronisation.

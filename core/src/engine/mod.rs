@@ -147,6 +147,7 @@ pub struct Engine {
     last_sync: Option<SyncStatus>,
     last_connectivity: Option<Connectivity>,
     last_cached: bool,
+    deferred: bool,
 }
 
 /// Calls that wait for something.
@@ -242,6 +243,7 @@ impl Engine {
             last_sync: None,
             last_connectivity: None,
             last_cached: false,
+            deferred: false,
             entropy,
         };
         engine.take_kept(kept);
@@ -453,6 +455,11 @@ impl Engine {
     /// Nobody watches it any more.
     pub fn unwatch_activity(&mut self, channel: &ChannelId) {
         self.watched_activity.remove(channel);
+    }
+
+    /// An open timeline as it stands.
+    pub fn timeline(&self, key: &TimelineKey) -> Option<crate::model::TimelineState> {
+        self.timelines.state(&self.windows.view(key)?)
     }
 
     fn op(&mut self) -> OpId {

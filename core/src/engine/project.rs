@@ -2,7 +2,6 @@
 //! handed out together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::facts::Marks;
 use super::words::{self, Scene};
@@ -76,7 +75,7 @@ impl Engine {
             self.timelines.update(&view, rows, &facts);
             if let Some(state) = self.timelines.state(&view) {
                 authors.extend(state.rows.iter().map(|r| r.author));
-                self.changes.push(Change::Timeline(*key, Arc::new(state)));
+                self.changes.push(Change::Timeline(*key, state));
             }
         }
         self.profiles.want(authors);

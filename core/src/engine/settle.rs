@@ -46,8 +46,18 @@ impl Engine {
             }
         }
         self.check_witnesses();
-        self.keep();
-        self.project();
+        if !self.deferred {
+            self.keep();
+            self.project();
+        }
+    }
+
+    /// Between `true` and `false`, inputs change nothing anybody sees: a burst of them is projected once, at its end.
+    pub fn defer(&mut self, deferred: bool) {
+        self.deferred = deferred;
+        if !deferred {
+            self.settle();
+        }
     }
 
     /// Takes the requests a room has just sent: to the queue, or to wait for their channel's live stream.

@@ -1,1 +1,1 @@
-//! (wip)
+//! (room not built yet)
