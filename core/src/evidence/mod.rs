@@ -10,11 +10,6 @@ mod intake;
 mod repair;
 mod store;
 
-#[cfg(test)]
-mod repair_tests;
-#[cfg(test)]
-mod tests;
-
 pub use access::{Access, ChannelAccess};
 pub use intake::{Delta, Origin};
 pub(crate) use repair::{Answered, RepairEnd};

@@ -14,9 +14,6 @@ mod follows;
 mod lookups;
 mod structure;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeSet;
 
 use crate::clock::Millis;
