@@ -121,3 +121,7 @@ impl std::fmt::Debug for State {
         write!(f, "State({} frontiers, {} overrides)", self.frontiers.len(), self.overrides.len())
     }
 }
+
+#[cfg(test)]
+#[path = "algebra_tests.rs"]
+mod tests;

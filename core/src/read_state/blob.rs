@@ -263,3 +263,7 @@ fn push_quoted(out: &mut String, text: &str) {
     // A string always serialises.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
+
+#[cfg(test)]
+#[path = "blob_tests.rs"]
+mod tests;

@@ -177,3 +177,7 @@ impl SealJob {
         CryptoResult::Sealed(sealed.and_then(|content| sign(self.unsigned(content))))
     }
 }
+
+#[cfg(test)]
+#[path = "crypto_tests.rs"]
+mod tests;

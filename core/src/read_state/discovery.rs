@@ -118,3 +118,7 @@ pub fn snapshot_id(offer: Descriptor, viewer: &PublicKey, events: &[SharedEvent]
     }
     hex::encode(hash.finalize())
 }
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

@@ -170,6 +170,7 @@ impl Sync {
             return;
         }
         self.lost = lost;
+        self.attempted = self.attempted.max(io.record.revision());
         if idle && !self.is_missing(io) {
             // Marks that are never published, or a value seen on the relay already: no need to ask anybody.
             self.flush = Some(flush);
@@ -242,6 +243,7 @@ impl Sync {
     }
 
     fn reloaded(&mut self, io: &mut Context<'_>) {
+        // Another process may have read meanwhile: that is attempted now, too.
         self.attempted = self.attempted.max(io.record.revision());
         let pending: BTreeSet<EventId> = io.record.pending().iter().map(|p| p.id).collect();
         self.intake.sealed.retain(|id, _| pending.contains(id));

@@ -23,3 +23,8 @@ pub use blob::{Blob, Unreadable};
 pub use crypto::{CryptoJob, CryptoResult, JobId, SelfCipher};
 pub use discovery::Descriptor;
 pub use sync::{CallId, Context, Effect, OpId, Sync};
+
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod publish_tests;

@@ -263,3 +263,7 @@ pub fn lost_slot(record: &Record, seen: &Sightings) -> Option<SlotId> {
 pub fn d_values(slots: &BTreeSet<SlotId>) -> Vec<String> {
     slots.iter().map(|slot| blob::d_value(*slot)).collect()
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
