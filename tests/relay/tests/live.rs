@@ -26,7 +26,7 @@ fn authentication_succeeds_once_and_fails_as_measured() {
     let world = world();
     let no = (false, "auth-required: verification failed".to_owned());
     assert_eq!(attempt(&world, "me", T0, "wss://relay.test", None), (true, String::new()));
-    assert_eq!(attempt(&world, "me", T0, "wss://relay.test/", None).0, true, "trailing slash");
+    assert!(attempt(&world, "me", T0, "wss://relay.test/", None).0, "trailing slash");
     assert_eq!(attempt(&world, "me", T0, "wss://relay.test", Some(&"00".repeat(32))), no);
     assert_eq!(attempt(&world, "me", T0, "wss://example.com", None), no);
     assert_eq!(attempt(&world, "me", T0 - 90, "wss://relay.test", None), no);

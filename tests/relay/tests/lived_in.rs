@@ -52,6 +52,10 @@ fn the_same_moment_gives_the_same_community() {
     let ids =
         || seeded().0.relay.admin().events(None, None).unwrap().iter().map(|s| s.event.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(), ids());
+    let (world, _) = seeded();
+    let before = world.relay.admin().events(None, None).unwrap().len();
+    seed_community(&world.relay, T0 + 60).unwrap();
+    assert_eq!(world.relay.admin().events(None, None).unwrap().len(), before, "seeding again adds nothing");
 }
 
 #[test]

@@ -310,3 +310,22 @@ fn overlays_verify_against_the_relays_key() {
     assert_eq!(event.content, r#"{"has_more":false,"next_cursor":null}"#);
     assert_eq!(event.pubkey, world.relay.public_key());
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_page_size_over_any_seconds_gives_every_row_once_in_order(
+        seconds in proptest::collection::vec(0_u64..6, 0..40),
+        limit in 1_u32..12,
+    ) {
+        let world = world();
+        let sent = seconds.iter().enumerate().map(|(n, s)| world.past("ada", T0 - 100 + s, GENERAL, &[], &n.to_string()));
+        let mut sent: Vec<_> = sent.collect();
+        sent.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(a.id.cmp(&b.id)));
+        let (rows, pages) = walk(&world.client("me"), GENERAL, limit);
+        let want: Vec<_> = sent.into_iter().map(|e| e.id).collect();
+        proptest::prop_assert_eq!(&rows, &want);
+        proptest::prop_assert_eq!(pages, want.len().div_ceil(limit as usize).max(1));
+    }
+}

@@ -24,13 +24,15 @@ pub struct Activity {
 pub struct Live {
     community: Community,
     count: usize,
+    /// Messages so far; they are told in their written order.
+    messages: usize,
     /// The last arrival: its channel and event.
     last: Option<Activity>,
 }
 
 impl Live {
     pub(super) fn new(community: Community) -> Self {
-        Self { community, count: 0, last: None }
+        Self { community, count: 0, messages: 0, last: None }
     }
 
     /// Posts the next plausible thing at `now` (Unix seconds) and says what it was.
@@ -50,8 +52,9 @@ impl Live {
         Ok(event)
     }
 
-    fn message(&self, n: usize, now: u64) -> anyhow::Result<Activity> {
-        let (channel, by, text) = ARRIVALS[(n * 3 / 5) % ARRIVALS.len()];
+    fn message(&mut self, n: usize, now: u64) -> anyhow::Result<Activity> {
+        let (channel, by, text) = ARRIVALS[self.messages % ARRIVALS.len()];
+        self.messages += 1;
         let mut tags = vec![pair("h", self.community.channel(channel)?)];
         let mut text = text.to_owned();
         if n % 10 == 5 {

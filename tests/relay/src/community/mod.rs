@@ -67,7 +67,8 @@ fn channel_uuid(name: &str) -> String {
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
-/// Fills a relay with the community, its talk ending at `now` (Unix seconds).
+/// Fills a relay with the community, its talk ending at `now` (Unix seconds). A relay that holds it already (from a file) is
+/// left as it is.
 pub fn seed_community(relay: &Relay, now: u64) -> anyhow::Result<Community> {
     let mut people = BTreeMap::new();
     for person in &PEOPLE {
@@ -77,6 +78,9 @@ pub fn seed_community(relay: &Relay, now: u64) -> anyhow::Result<Community> {
     let channels = PLACES.iter().map(|p| (p.name.to_owned(), channel_uuid(p.name))).collect();
     let viewer = people.get("robin").cloned().context("the viewer is one of the people")?;
     let community = Community { viewer, people, channels };
+    if relay.state().channels.contains_key(community.channel("general")?) {
+        return Ok(community);
+    }
     let mut seeder = Seeder { relay, community: &community, now, named: BTreeMap::new() };
     seeder.furnish()?;
     seeder.busy_channel()?;
