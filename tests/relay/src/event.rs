@@ -216,6 +216,6 @@ mod tests {
     #[test]
     fn a_bad_id_is_refused_with_its_position() {
         let err = Event::parse(r#"{"id":"x"}"#).expect_err("bad id");
-        assert_eq!(err.to_string(), "Invalid event ID at line 1 column 9");
+        assert_eq!(err.to_string(), "Invalid event ID at line 1 column 10");
     }
 }

@@ -68,7 +68,7 @@ impl State {
         if self.store.knows(&event.id)? {
             return Ok(Verdict::Accepted(DUPLICATE.into()));
         }
-        if intake.via == Via::Admin && event.pubkey == self.keys.public() {
+        if intake.via == Via::Admin && event.pubkey == self.keys.public() && event.kind != 5 {
             return self.take_own(&event, intake);
         }
         match event.kind {

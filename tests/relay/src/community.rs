@@ -1,1 +1,0 @@
-//! A lived-in community for demos.
