@@ -10,7 +10,9 @@ use serde_json::json;
 
 use crate::driver::{Place, TargetId};
 use crate::names::{Person, Signed, channel_id};
-use crate::scenario::{EventSpec, Form, KeyName, KeyRef, PlaceRef, RawValue, ReadStateSpec, SlotSpec, TagText, TargetRef, Value};
+use crate::scenario::{
+    EventSpec, Form, KeyName, KeyRef, PlaceRef, RawValue, ReadStateSpec, SlotSpec, TagText, TargetRef, Value,
+};
 
 /// An event of the file.
 #[derive(Debug, Clone)]
@@ -28,7 +30,9 @@ impl Built {
     fn claimed_root(&self) -> Option<&str> {
         let marked = |marker: &str| {
             let tags = self.event.tags.iter().rev();
-            tags.filter(|t| t.len() >= 4 && t[0] == "e" && t[3] == marker && t[1].len() == 64).map(|t| t[1].as_str()).next()
+            tags.filter(|t| t.len() >= 4 && t[0] == "e" && t[3] == marker && t[1].len() == 64)
+                .map(|t| t[1].as_str())
+                .next()
         };
         let parent = marked("reply")?;
         Some(marked("root").unwrap_or(parent))
@@ -148,7 +152,12 @@ impl Book {
     }
 
     /// Builds an event or a series. `now` is the time of events that name none, `slots` the primary slots of devices.
-    pub fn build(&mut self, spec: &EventSpec, now: u64, slots: &BTreeMap<String, String>) -> anyhow::Result<Vec<String>> {
+    pub fn build(
+        &mut self,
+        spec: &EventSpec,
+        now: u64,
+        slots: &BTreeMap<String, String>,
+    ) -> anyhow::Result<Vec<String>> {
         let start = match spec.at {
             Some(at) => self.t0.checked_add_signed(at).context("a time before 1970")?,
             None => now,
@@ -189,7 +198,8 @@ impl Book {
         };
         let (kind, content, own) = self.form(spec, &author, name, text, at, slots)?;
         let mut tags = Vec::new();
-        let scoped = matches!(spec.form, Form::Message { .. } | Form::Edit(_) | Form::Moderate(_)) || spec.channel.is_some();
+        let scoped =
+            matches!(spec.form, Form::Message { .. } | Form::Edit(_) | Form::Moderate(_)) || spec.channel.is_some();
         if let (true, Some(channel)) = (scoped, &channel) {
             tags.push(tag(&["h", channel]));
         }

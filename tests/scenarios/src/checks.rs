@@ -149,7 +149,8 @@ impl Runner {
             return;
         }
         let scenario = self.scenario.clone();
-        let channels: Vec<(String, String)> = scenario.channels.iter().map(|c| (c.name.clone(), self.book.channel(&c.name))).collect();
+        let channels: Vec<(String, String)> =
+            scenario.channels.iter().map(|c| (c.name.clone(), self.book.channel(&c.name))).collect();
         let names: Vec<String> = self.devices.keys().cloned().collect();
         for name in names {
             let mut lines = Vec::new();

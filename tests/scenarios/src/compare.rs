@@ -6,7 +6,9 @@ use std::fmt::{Debug, Display};
 
 use crate::book::Book;
 use crate::driver::{ActivityItem, RowFact, SidebarFact, SyncFact, TimelineFact, UnreadFact};
-use crate::scenario::{ItemCheck, KeyRef, RowCheck, SidebarCheck, SyncCheck, TargetRef, TimelineCheck, UnreadCheck, Value};
+use crate::scenario::{
+    ItemCheck, KeyRef, RowCheck, SidebarCheck, SyncCheck, TargetRef, TimelineCheck, UnreadCheck, Value,
+};
 
 /// Mismatches about one thing.
 #[derive(Debug)]
@@ -90,8 +92,10 @@ fn true_order(expected: &[String], root: Option<&str>, book: &Book) -> anyhow::R
     }
     let mut ordered = expected.to_vec();
     for places in seconds.into_values() {
-        let mut names: Vec<(String, String)> =
-            places.iter().map(|i| Ok((book.id(&expected[*i])?, expected[*i].clone()))).collect::<anyhow::Result<_>>()?;
+        let mut names: Vec<(String, String)> = places
+            .iter()
+            .map(|i| Ok((book.id(&expected[*i])?, expected[*i].clone())))
+            .collect::<anyhow::Result<_>>()?;
         names.sort_by(|a, b| b.cmp(a));
         for (place, (_, name)) in places.into_iter().zip(names) {
             ordered[place] = name;
@@ -133,7 +137,8 @@ fn row(m: &mut Mismatches, check: &RowCheck, fact: &RowFact) {
     m.value("text", check.text.as_ref(), &fact.text, quoted);
     m.plain("edited", check.edited.as_ref(), &fact.edited);
     m.plain("replies", check.replies.as_ref(), &fact.replies);
-    let some = |all: &BTreeMap<String, u32>| all.clone().into_iter().filter(|(_, n)| *n > 0).collect::<BTreeMap<_, _>>();
+    let some =
+        |all: &BTreeMap<String, u32>| all.clone().into_iter().filter(|(_, n)| *n > 0).collect::<BTreeMap<_, _>>();
     m.value("reactions", check.reactions.as_ref().map(some).as_ref(), &some(&fact.reactions), quoted);
     m.plain("thread_dot", check.thread_dot.as_ref(), &fact.thread_dot);
 }

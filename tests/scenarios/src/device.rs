@@ -188,7 +188,9 @@ impl Link {
         let what = request.purpose.map_or(request.path.clone(), |p| p.name().to_owned());
         let answer = self.relay.http(request);
         let outcome = match &answer {
-            Ok(answer) => format!("{} {} B{}", answer.status, answer.body.len(), if answer.truncated { " cut" } else { "" }),
+            Ok(answer) => {
+                format!("{} {} B{}", answer.status, answer.body.len(), if answer.truncated { " cut" } else { "" })
+            }
             Err(_) => "lost".to_owned(),
         };
         self.trace.line(&self.label, || format!("{what} -> {outcome}"));
@@ -242,7 +244,10 @@ mod tests {
             let gate = Arc::new(SaveGate::default());
             gate.hold();
             gate.fail(DiskFault::DiskFull, 1, 1);
-            let saves = { let gate = gate.clone(); async move { (gate.before_save().await, gate.before_save().await, gate.before_save().await) } };
+            let saves = {
+                let gate = gate.clone();
+                async move { (gate.before_save().await, gate.before_save().await, gate.before_save().await) }
+            };
             let held = tokio::task::spawn_local(saves);
             rest().await;
             assert!(!held.is_finished());
@@ -259,7 +264,10 @@ mod tests {
             let link = Link::new(relay.clone(), "phone", Trace::default());
             let (_, mut frames) = link.connect().unwrap();
             assert!(frames.recv().await.is_some(), "the challenge");
-            let asked = { let link = link.clone(); tokio::task::spawn_local(async move { link.http(HttpRequest::get("/")).await }) };
+            let asked = {
+                let link = link.clone();
+                tokio::task::spawn_local(async move { link.http(HttpRequest::get("/")).await })
+            };
             tokio::task::yield_now().await;
             link.set_online(false);
             assert_eq!(asked.await.unwrap(), Err(LinkFailure::Lost));

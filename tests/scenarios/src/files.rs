@@ -134,7 +134,9 @@ pub fn run_file(path: &Path, options: &Options) -> Report {
         Err(why) => return Report::unreadable(path, format_args!("{why:#}")),
     };
     let title = scenario.title.clone();
-    let Some(make) = options.driver.clone() else { return Report { title, outcome: Outcome::Passed, trace: Vec::new() } };
+    let Some(make) = options.driver.clone() else {
+        return Report { title, outcome: Outcome::Passed, trace: Vec::new() };
+    };
     let (outcome, trace) = match play(scenario, options, &*make) {
         Ok((Ok(()), trace)) => (Outcome::Passed, trace),
         Ok((Err(why), trace)) => (Outcome::Failed(why), trace),
@@ -143,9 +145,11 @@ pub fn run_file(path: &Path, options: &Options) -> Report {
     Report { title, outcome, trace }
 }
 
-type Played = (Result<(), String>, Vec<String>);
+/// How a scenario went, and its trace.
+pub type Played = (Result<(), String>, Vec<String>);
 
-fn play(scenario: Scenario, options: &Options, make: &crate::runner::MakeDriver) -> anyhow::Result<Played> {
+/// Runs a scenario on this thread.
+pub fn play(scenario: Scenario, options: &Options, make: &crate::runner::MakeDriver) -> anyhow::Result<Played> {
     // One blocking thread: what a device hands to it comes back in the order it was handed over.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -26,13 +26,13 @@ pub mod driver;
 pub mod files;
 pub mod json;
 pub mod names;
+#[cfg(feature = "native")]
+pub mod native;
 pub mod read;
 mod read_steps;
 pub mod runner;
 pub mod scenario;
 pub mod trace;
-#[cfg(feature = "native")]
-pub mod native;
 
 #[cfg(test)]
 mod tests;

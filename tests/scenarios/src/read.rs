@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::json::{At, Fault, Fields, Json, Read, parse};
 use crate::names::{Forge, slot_of};
 use crate::scenario::{
-    ChannelKind, ChannelSpec, DeviceSpec, EventSpec, Form, KeyName, KeyRef, RawValue, ReadStateSpec, RelaySet, Scenario,
-    SlotSpec, TagText, Value,
+    ChannelKind, ChannelSpec, DeviceSpec, EventSpec, Form, KeyName, KeyRef, RawValue, ReadStateSpec, RelaySet,
+    Scenario, SlotSpec, TagText, Value,
 };
 
 const T0: i64 = 1_751_500_000;
@@ -82,7 +82,9 @@ impl Known {
     pub(crate) fn key(&self, text: &str, at: &At<'_>) -> Read<KeyRef> {
         let key = self.raw_key(text);
         match (&key.name, key.prefix.as_str()) {
-            (KeyName::Channel(_), "" | "activity:") | (KeyName::Ref(_), "thread:" | "thread-activity:" | "msg:") => Ok(key),
+            (KeyName::Channel(_), "" | "activity:") | (KeyName::Ref(_), "thread:" | "thread-activity:" | "msg:") => {
+                Ok(key)
+            }
             (_, "" | "activity:") => at.fault(format!("unknown channel in key {text:?}")),
             (_, "thread:" | "thread-activity:" | "msg:") => at.fault(format!("unknown ref in key {text:?}")),
             _ => at.fault(format!("unknown sort of key {text:?}")),
@@ -131,7 +133,9 @@ impl Known {
     /// Notes everyone a file names anywhere.
     fn meet(&mut self, json: &Json, key: &str) {
         match json {
-            Json::String(name) if ["by", "viewer", "members", "admins", "mentions", "person", "owner"].contains(&key) => {
+            Json::String(name)
+                if ["by", "viewer", "members", "admins", "mentions", "person", "owner"].contains(&key) =>
+            {
                 self.people.insert(name.clone());
             }
             Json::Array(items) => items.iter().for_each(|item| self.meet(item, key)),
@@ -164,7 +168,8 @@ pub fn read_scenario(text: &str) -> Result<Scenario, Fault> {
     let relay = fields.get("relay", relay_set)?.unwrap_or_default();
     let channels = channels(&fields.need("channels")?, &mut known)?;
     let devices = devices(fields.take("devices"), &mut known)?;
-    let history = fields.get("history", |at| at.list(|event| read_event(&event, &mut known, true)))?.unwrap_or_default();
+    let history =
+        fields.get("history", |at| at.list(|event| read_event(&event, &mut known, true)))?.unwrap_or_default();
     let at = fields.need("steps")?;
     let steps = at.list(|step| crate::read_steps::read_step(&step, &mut known))?;
     if steps.is_empty() {

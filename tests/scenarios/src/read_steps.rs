@@ -107,9 +107,7 @@ fn place(fields: &Fields<'_>, known: &Known) -> Read<PlaceRef> {
 /// Timelines and surfaces.
 fn viewing(word: &str, fields: &Fields<'_>, known: &Known) -> Read<Option<Action>> {
     Ok(Some(match word {
-        "open" => {
-            Action::Open { place: place(fields, known)?, limit: fields.get("limit", |at| at.count(1))? }
-        }
+        "open" => Action::Open { place: place(fields, known)?, limit: fields.get("limit", |at| at.count(1))? },
         "older" => Action::Older { place: place(fields, known)? },
         "close" => Action::Close { place: place(fields, known)? },
         "hide" => Action::Hide { place: place(fields, known)? },
@@ -134,9 +132,10 @@ fn marking(word: &str, fields: &Fields<'_>, known: &Known) -> Read<Option<Action
     let channel = || known.channel(&fields.need("channel")?);
     let value = || fields.need("value")?.boolean();
     Ok(Some(match word {
-        "mark_through" => {
-            Action::MarkThrough { target: step_target(fields, known)?, message: known.message(&fields.need("message")?)? }
-        }
+        "mark_through" => Action::MarkThrough {
+            target: step_target(fields, known)?,
+            message: known.message(&fields.need("message")?)?,
+        },
         "mark_channel_read" => Action::MarkChannelRead { channel: channel()? },
         "mark_unread" => Action::MarkUnread { target: step_target(fields, known)? },
         "clear_unread" => Action::ClearUnread { target: step_target(fields, known)? },
@@ -299,7 +298,11 @@ fn row(at: &At<'_>) -> Read<RowCheck> {
         edited: fields.get("edited", At::boolean)?,
         replies: fields.get("replies", |at| at.count(0))?,
         reactions: fields.get("reactions", |at| {
-            at.object()?.entries().into_iter().map(|(emoji, n)| Ok((emoji, n.count(0)?))).collect::<Read<BTreeMap<_, _>>>()
+            at.object()?
+                .entries()
+                .into_iter()
+                .map(|(emoji, n)| Ok((emoji, n.count(0)?)))
+                .collect::<Read<BTreeMap<_, _>>>()
         })?,
         thread_dot: fields.get("thread_dot", At::boolean)?,
     };

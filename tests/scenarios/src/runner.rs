@@ -32,7 +32,9 @@ use crate::clock::{Time, VirtualClock, rest, settled};
 use crate::device::{DeviceEnv, Link, SaveGate};
 use crate::driver::{Code, Driver, Failure, Observe, Op, ViewportReport};
 use crate::names::sha256;
-use crate::scenario::{Action, ChannelSpec, Dialect, EventSpec, Expect, FaultSpec, Form, RelaySet, Scenario, Show, SlotSpec, Step};
+use crate::scenario::{
+    Action, ChannelSpec, Dialect, EventSpec, Expect, FaultSpec, Form, RelaySet, Scenario, Show, SlotSpec, Step,
+};
 use crate::trace::Trace;
 
 /// Seconds a channel is older than the scenario.
@@ -136,7 +138,8 @@ impl Runner {
         people.retain(|p| p != "relay");
         people.sort();
         people.dedup();
-        let keys: Vec<String> = people.iter().map(|p| Ok(self.book.person(p)?.public())).collect::<anyhow::Result<_>>()?;
+        let keys: Vec<String> =
+            people.iter().map(|p| Ok(self.book.person(p)?.public())).collect::<anyhow::Result<_>>()?;
         let roles: Vec<(&str, &str)> = keys.iter().map(|k| (k.as_str(), "member")).collect();
         self.relay.admin().add_people(&roles)?;
         let channels = scenario.channels.iter().map(|c| self.new_channel(c)).collect::<anyhow::Result<_>>()?;

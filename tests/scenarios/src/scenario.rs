@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::driver::{
-    Capability, Class, Code, Completeness, Coverage, DiskFault, Freshness, Manual, More, SyncState,
-};
+use crate::driver::{Capability, Class, Code, Completeness, Coverage, DiskFault, Freshness, Manual, More, SyncState};
 use crate::names::Forge;
 
 /// One file.

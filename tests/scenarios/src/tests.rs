@@ -54,7 +54,8 @@ impl Driver for Fake {
         async move {
             Ok(match what {
                 Observe::Unread { target } => Fact::Unread(UnreadFact {
-                    observed: matches!(target, TargetId::Channel { .. }).then(|| (env.clock.now().mono.0 / 1000) as u32),
+                    observed: matches!(target, TargetId::Channel { .. })
+                        .then(|| (env.clock.now().mono.0 / 1000) as u32),
                     attention: None,
                     latest: None,
                     coverage: Coverage::Unknown,
@@ -63,9 +64,12 @@ impl Driver for Fake {
                     pending: false,
                     error: false,
                 }),
-                Observe::Timeline { .. } => {
-                    Fact::Timeline(TimelineFact { rows: Vec::new(), more: More::Unknown, gap: false, first_unread: None })
-                }
+                Observe::Timeline { .. } => Fact::Timeline(TimelineFact {
+                    rows: Vec::new(),
+                    more: More::Unknown,
+                    gap: false,
+                    first_unread: None,
+                }),
                 Observe::Sidebar => Fact::Sidebar { rows: Vec::new() },
                 Observe::Journal { keys } => Fact::Journal { values: keys.into_iter().map(|k| (k, Some(7))).collect() },
                 Observe::Activity { .. } => Fact::Activity { items: None },
@@ -139,6 +143,24 @@ fn every_given_file_builds_its_world() {
     }
 }
 
+/// What happens on the relay's side of every given file happens: nothing it posts is refused.
+#[test]
+fn every_given_file_is_accepted_by_the_relay() {
+    use crate::scenario::{Action, FaultSpec};
+    for path in cases() {
+        let mut scenario = load(&path).unwrap();
+        scenario.steps.retain(|step| match &step.action {
+            Action::Post { event, .. } => !matches!(&event.form, crate::scenario::Form::ReadState(b) if matches!(b.slot, crate::scenario::SlotSpec::OwnOf(_))),
+            Action::Fault { fault, .. } => matches!(fault, FaultSpec::Relay(_)),
+            Action::Advance { .. } | Action::Grant { .. } | Action::Revoke { .. } | Action::SetType { .. } | Action::Relay(_) => true,
+            _ => false,
+        });
+        let make = |env: DeviceEnv| -> anyhow::Result<Rc<dyn Driver>> { Ok(Rc::new(Fake(env))) };
+        let outcome = crate::files::play(scenario, &options(false), &make).unwrap().0;
+        assert_eq!(outcome, Ok(()), "{}", path.display());
+    }
+}
+
 #[test]
 fn faults_name_their_json_path() {
     for (steps, expected) in [
@@ -156,21 +178,39 @@ fn faults_name_their_json_path() {
         (r#"{"do": "hold", "what": "breath"}"#, "steps/0/what: nothing called \"breath\" can be held"),
         (r#"{"do": "expect"}"#, "steps/0: expects nothing"),
         (r#"{"do": "expect", "unread": [{"target": "general", "seen": 1}]}"#, "steps/0/unread/0/seen: unknown key"),
-        (r#"{"do": "expect", "unread": {"target": {"thread": "x"}}}"#, "steps/0/unread/target/thread: unknown ref \"x\""),
+        (
+            r#"{"do": "expect", "unread": {"target": {"thread": "x"}}}"#,
+            "steps/0/unread/target/thread: unknown ref \"x\"",
+        ),
         (r#"{"do": "expect", "sync": {"state": "fine"}}"#, "steps/0/sync/state: unknown word \"fine\""),
         (r#"{"do": "expect", "journal": {"msg:m9": 1}}"#, "steps/0/journal/msg:m9: unknown ref in key \"msg:m9\""),
         (r#"{"do": "expect", "journal": {"ov:m1": 1}}"#, "steps/0/journal/ov:m1: unknown sort of key \"ov:m1\""),
-        (r#"{"do": "expect", "journal": {"msg:m1": "m1"}}"#, "steps/0/journal/msg:m1: \"m1\" is not '@ref', a number or null"),
+        (
+            r#"{"do": "expect", "journal": {"msg:m1": "m1"}}"#,
+            "steps/0/journal/msg:m1: \"m1\" is not '@ref', a number or null",
+        ),
         (r#"{"do": "expect", "relay": {"tails": 1}}"#, "steps/0/relay/tails: unknown key"),
-        (r#"{"do": "expect", "timeline": {"channel": "general", "row": {"m2": {}}}}"#, "steps/0/timeline/row/m2: unknown ref \"m2\""),
-        (r#"{"do": "post", "event": {"ref": "m1", "by": "ada", "in": "general"}}"#, "steps/0/event: ref \"m1\" is defined twice"),
+        (
+            r#"{"do": "expect", "timeline": {"channel": "general", "row": {"m2": {}}}}"#,
+            "steps/0/timeline/row/m2: unknown ref \"m2\"",
+        ),
+        (
+            r#"{"do": "post", "event": {"ref": "m1", "by": "ada", "in": "general"}}"#,
+            "steps/0/event: ref \"m1\" is defined twice",
+        ),
         (r#"{"do": "post", "event": {"ref": "m2", "by": "ada"}}"#, "steps/0/event: a message needs \"in\""),
-        (r#"{"do": "post", "event": {"ref": "m2", "by": "ada", "react": "m3"}}"#, "steps/0/event/react: unknown ref \"m3\""),
+        (
+            r#"{"do": "post", "event": {"ref": "m2", "by": "ada", "react": "m3"}}"#,
+            "steps/0/event/react: unknown ref \"m3\"",
+        ),
         (
             r#"{"do": "post", "event": {"ref": "m2", "by": "ada", "in": "general", "tags": [["e", "$m3"]]}}"#,
             "steps/0/event/tags/0/1: \"$m3\" is neither a ref nor a person",
         ),
-        (r#"{"do": "post", "event": {"ref": "m2", "by": "ada", "in": "general", "stored": false}}"#, "steps/0/event/stored: unknown key"),
+        (
+            r#"{"do": "post", "event": {"ref": "m2", "by": "ada", "in": "general", "stored": false}}"#,
+            "steps/0/event/stored: unknown key",
+        ),
     ] {
         assert_eq!(fault(steps), expected);
     }
@@ -209,13 +249,20 @@ fn the_reader_knows_every_word_of_the_schema() {
 
 #[test]
 fn a_mismatch_reads_as_the_specification_shows_it() {
-    assert_eq!(run(r#"{"do": "expect", "unread": {"target": "general", "observed": 0, "freshness": "stale"}}"#), Outcome::Passed);
     assert_eq!(
-        run(r#"{"do": "start"}, {"do": "advance", "s": 3}, {"do": "expect", "unread": {"target": "general", "observed": 2}}"#),
+        run(r#"{"do": "expect", "unread": {"target": "general", "observed": 0, "freshness": "stale"}}"#),
+        Outcome::Passed
+    );
+    assert_eq!(
+        run(
+            r#"{"do": "start"}, {"do": "advance", "s": 3}, {"do": "expect", "unread": {"target": "general", "observed": 2}}"#
+        ),
         failed("step 3: unread general: observed expected 2, got 3")
     );
     assert_eq!(
-        run(r#"{"do": "expect", "unread": {"target": {"message": "m1"}, "observed": 2, "latest": "m1", "manual": "none"}}"#),
+        run(
+            r#"{"do": "expect", "unread": {"target": {"message": "m1"}, "observed": 2, "latest": "m1", "manual": "none"}}"#
+        ),
         failed(
             "step 1: unread message m1: observed expected 2, got null; unread message m1: manual expected none, got local-only; \
              unread message m1: latest expected m1, got null"
@@ -225,7 +272,10 @@ fn a_mismatch_reads_as_the_specification_shows_it() {
         run(r#"{"do": "expect", "timeline": {"channel": "general", "rows": ["m1"], "row": {"m1": {"text": "x"}}}}"#),
         failed("step 1: timeline general: rows expected [m1], got []; row m1: not shown")
     );
-    assert_eq!(run(r#"{"do": "expect", "sidebar": {"channel": "general", "strong": false, "listed": false}}"#), Outcome::Passed);
+    assert_eq!(
+        run(r#"{"do": "expect", "sidebar": {"channel": "general", "strong": false, "listed": false}}"#),
+        Outcome::Passed
+    );
     assert_eq!(
         run(r#"{"do": "expect", "journal": {"thread:m1": 7, "activity:general": "@m1-1"}}"#),
         failed("step 1: journal: activity:general expected 1751499939, got 7")
@@ -246,7 +296,10 @@ fn within_lets_time_run_only_as_long_as_needed() {
 
 #[test]
 fn a_call_that_fails_must_be_expected_to_and_the_other_way_round() {
-    assert_eq!(run(r#"{"do": "offline"}, {"do": "ensure", "fails": "network"}, {"do": "ensure", "on": "tablet"}"#), Outcome::Passed);
+    assert_eq!(
+        run(r#"{"do": "offline"}, {"do": "ensure", "fails": "network"}, {"do": "ensure", "on": "tablet"}"#),
+        Outcome::Passed
+    );
     assert_eq!(run(r#"{"do": "offline"}, {"do": "ensure"}"#), failed("step 2: ensure failed: network (Offline)"));
     assert_eq!(run(r#"{"do": "ensure", "fails": "network"}"#), failed("step 1: ensure did not fail, expected network"));
     assert_eq!(
@@ -261,21 +314,33 @@ fn a_call_that_fails_must_be_expected_to_and_the_other_way_round() {
 fn a_held_call_is_judged_by_its_release() {
     let hold = r#"{"do": "hold", "what": "save"}, {"do": "mark_channel_read", "channel": "general"}"#;
     assert_eq!(run(&format!(r#"{hold}, {{"do": "release"}}"#)), Outcome::Passed);
-    assert_eq!(run(&format!(r#"{hold}, {{"do": "release", "fails": "busy"}}"#)), failed("step 3: no held call failed, expected busy"));
+    assert_eq!(
+        run(&format!(r#"{hold}, {{"do": "release", "fails": "busy"}}"#)),
+        failed("step 3: no held call failed, expected busy")
+    );
     let full = r#"{"do": "fault", "fault": "disk_io_error"}"#;
     assert_eq!(run(&format!(r#"{full}, {hold}, {{"do": "release", "fails": "storage"}}"#)), Outcome::Passed);
     assert_eq!(
         run(&format!(r#"{full}, {hold}, {{"do": "release"}}"#)),
         failed("step 4: step 3 mark_channel_read failed: storage (DiskIoError)")
     );
-    assert_eq!(run(&format!(r#"{hold}, {{"do": "kill"}}, {{"do": "mark_channel_read", "channel": "general"}}"#)), Outcome::Passed);
+    assert_eq!(
+        run(&format!(r#"{hold}, {{"do": "kill"}}, {{"do": "mark_channel_read", "channel": "general"}}"#)),
+        Outcome::Passed
+    );
 }
 
 #[test]
 fn a_call_that_needs_time_is_judged_when_it_is_over() {
     assert_eq!(run(r#"{"do": "flush"}, {"do": "advance", "s": 6}"#), Outcome::Passed);
-    assert_eq!(run(r#"{"do": "flush", "fails": "network"}, {"do": "advance", "s": 6}"#), failed("step 2: step 1: flush did not fail, expected network"));
-    assert_eq!(run(r#"{"do": "retry_sync"}, {"do": "advance", "s": 6}"#), failed("step 1: retry_sync never came to an end"));
+    assert_eq!(
+        run(r#"{"do": "flush", "fails": "network"}, {"do": "advance", "s": 6}"#),
+        failed("step 2: step 1: flush did not fail, expected network")
+    );
+    assert_eq!(
+        run(r#"{"do": "retry_sync"}, {"do": "advance", "s": 6}"#),
+        failed("step 1: retry_sync never came to an end")
+    );
     assert_eq!(run(r#"{"do": "retry_sync"}, {"do": "kill"}"#), Outcome::Passed);
 }
 
@@ -290,11 +355,15 @@ fn the_relay_refuses_what_is_wrong_unless_it_is_unchecked() {
 #[test]
 fn the_same_file_and_seed_give_the_same_trace() {
     let folder = tempfile::tempdir().unwrap();
-    let steps = r#"{"do": "ensure"}, {"do": "post", "event": {"ref": "m", "by": "ada", "in": "general", "repeat": 3}},
+    let steps = r#"{"do": "ensure"}, {"do": "post", "event": {"ref": "n", "by": "ada", "in": "general", "repeat": 3}},
         {"do": "ensure", "on": "tablet"}, {"do": "flush"}, {"do": "advance", "s": 31}, {"do": "expect", "relay": {"publishes": 0, "slots": 0}}"#;
     let path = write(folder.path(), "a.json", &file(steps));
     let runs: Vec<Vec<String>> = (0..3).map(|_| run_file(&path, &options(true)).trace).collect();
-    assert!(runs[0].iter().any(|l| l.ends_with("phone: / -> 200 1060 B") || l.contains("phone: / -> 200")), "{:?}", runs[0]);
+    assert!(
+        runs[0].iter().any(|l| l.contains("phone: / -> 200")),
+        "{:?}",
+        runs[0]
+    );
     assert!(runs[0].contains(&"      0.000 step: 1 ensure".to_owned()));
     assert_eq!(runs[0], runs[1]);
     assert_eq!(runs[0], runs[2]);
@@ -343,7 +412,12 @@ fn rows_of_one_second_are_wanted_in_their_true_order() {
         reactions: BTreeMap::from([("+".to_owned(), 1)]),
         thread_dot: false,
     };
-    let fact = |ids: &[String]| TimelineFact { rows: ids.iter().map(row).collect(), more: More::No, gap: false, first_unread: None };
+    let fact = |ids: &[String]| TimelineFact {
+        rows: ids.iter().map(row).collect(),
+        more: More::No,
+        gap: false,
+        first_unread: None,
+    };
     let step = r#"{"do": "post", "event": {"ref": "s", "by": "ada", "in": "general", "repeat": 4, "step": 0}},
         {"do": "expect", "timeline": {"channel": "general", "rows": ["m1", "s1", "s2", "s3", "s4"], "row": {"m1": {"reactions": {"+": 1}}}}}"#;
     let wanted = read_scenario(&file(step)).unwrap();
@@ -357,9 +431,9 @@ fn rows_of_one_second_are_wanted_in_their_true_order() {
 
 #[test]
 fn replies_carry_the_root_their_parent_claims() {
-    let steps = r#"{"do": "post", "event": {"ref": "r2", "by": "ada", "in": "general", "reply_to": "r1", "broadcast": true, "mentions": ["me"]}},
+    let steps = r##"{"do": "post", "event": {"ref": "r2", "by": "ada", "in": "general", "reply_to": "r1", "broadcast": true, "mentions": ["me"]}},
         {"do": "post", "event": {"ref": "t", "by": "ada", "in": "general", "tags": [["e", "$r1", "", "reply"], ["p", "$ada"], ["c", "#general"]]}},
-        {"do": "post", "event": {"ref": "r3", "by": "ada", "in": "general", "reply_to": "t"}}"#;
+        {"do": "post", "event": {"ref": "r3", "by": "ada", "in": "general", "reply_to": "t"}}"##;
     let scenario = read_scenario(&file(steps)).unwrap();
     let mut book = crate::book::Book::new(1_751_500_000);
     let mut tags = BTreeMap::new();
@@ -378,7 +452,10 @@ fn replies_carry_the_root_their_parent_claims() {
     assert_eq!(tags["r1"], [h.clone(), e("m1", "reply")]);
     let broadcast = vec!["broadcast".to_owned(), "1".to_owned()];
     assert_eq!(tags["r2"], [h.clone(), e("m1", "root"), e("r1", "reply"), broadcast, vec!["p".to_owned(), key("me")]]);
-    assert_eq!(tags["t"][1..], [e("r1", "reply"), vec!["p".to_owned(), key("ada")], vec!["c".to_owned(), h[1].clone()]]);
+    assert_eq!(
+        tags["t"][1..],
+        [e("r1", "reply"), vec!["p".to_owned(), key("ada")], vec!["c".to_owned(), h[1].clone()]]
+    );
     assert_eq!(tags["r3"], [h, e("r1", "root"), e("t", "reply")]);
 }
 

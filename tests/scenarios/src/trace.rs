@@ -35,6 +35,9 @@ impl Trace {
 
     /// The lines so far.
     pub fn lines(&self) -> Vec<String> {
-        self.0.as_ref().map(|kept| kept.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+        self.0
+            .as_ref()
+            .map(|kept| kept.lines.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            .unwrap_or_default()
     }
 }
