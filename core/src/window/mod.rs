@@ -488,5 +488,6 @@ impl<'a> View<'a> {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
+pub(crate) mod fake;
+#[cfg(test)]
 mod tests;

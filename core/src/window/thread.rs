@@ -219,13 +219,14 @@ impl Thread {
         self.paged.len() + self.live.len()
     }
 
-    /// The last reply before the gap that live replies stand behind, if pages are missing between.
+    /// Where the gap is that live replies stand behind, if pages are missing between: everything in the listing from here on
+    /// was paged. Drawing order and page order differ within a second, so the gap stands after the last paged second.
     pub(super) fn gap(&self) -> Option<RowKey> {
         if self.end != End::More || self.live.is_empty() {
             return None;
         }
-        let cursor = self.cursor?;
-        self.live.iter().any(|k| ascending(k) > cursor).then(|| RowKey::new(cursor.0, cursor.1))
+        let (second, _) = self.cursor?;
+        Some(RowKey::new(second, EventId([0; 32])))
     }
 
     /// Whether there are further replies (R7a).
