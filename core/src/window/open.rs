@@ -276,8 +276,11 @@ impl Timeline {
         let then = match outcome {
             Ok(Answer::Events(batch)) => self.take_page(&reading, batch, facts, shared, &mut touched),
             Ok(_) => Then::Refuse("an answer of another sort"),
-            Err(error) if !reading.plain && self.key.root.is_none() && is_unsupported(error) => {
-                shared.degraded = true;
+            Err(error) if !reading.plain && is_unsupported(error) => {
+                match &mut self.body {
+                    Body::Thread(thread, _) => thread.go_plain(),
+                    Body::Channel(_) => shared.degraded = true,
+                }
                 Then::Plain
             }
             Err(error) => {

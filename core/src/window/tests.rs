@@ -589,6 +589,11 @@ fn in_the_end_every_row_is_there_once() {
                     }
                 }
                 3 | 4 => drop(b.older(general())),
+                5 if random(4) == 0 => {
+                    b.restart();
+                    online = false;
+                    b.open(general(), 1 + u32::try_from(random(6)).unwrap()).unwrap();
+                }
                 _ => {
                     // Backdated by a little while connected, as people's clocks are.
                     let at = 2_000 + step * 3 - if online { random(20) } else { 0 };
@@ -612,5 +617,70 @@ fn in_the_end_every_row_is_there_once() {
             b.relay.events.iter().filter(|e| e.kind == 9 && !b.relay.deleted.contains(&e.id)).collect();
         assert_eq!(b.rows(general()), Bench::sorted(&expected), "round {round}");
         assert_eq!(gap(&b, general()), None);
+    }
+}
+
+/// The same for a thread, with restarts over the cache: in the end every reply that stands is there once, under its root.
+#[test]
+fn in_the_end_every_reply_is_there_once() {
+    let mut seed = 11u64;
+    let mut random = move |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let ada = Author::named("ada");
+    for round in 0..25 {
+        let mut b = Bench::online();
+        let root = b.history(1_000, 1, 1).remove(0);
+        let key = TimelineKey::thread(b.general, root.id);
+        let limit = 1 + u32::try_from(random(5)).unwrap();
+        let make = |at: u64, n: u64| {
+            let (h, root) = (channel("general").to_string(), root.id.to_hex());
+            ada.sign(template(9, at, &[&["h", &h], &["e", &root, "", "reply"]], &format!("{round}.{n}")))
+        };
+        b.relay.events.extend((0..random(12)).map(|i| make(1_100 + i / 3, 1_000 + i)));
+        b.open(key, limit).unwrap();
+        let mut online = true;
+        for step in 0..50 {
+            match random(9) {
+                0 if online => {
+                    b.disconnect();
+                    online = false;
+                }
+                0 | 1 if !online => {
+                    b.connect();
+                    online = true;
+                }
+                2 => {
+                    let standing: Vec<EventId> =
+                        b.relay.events.iter().filter(|e| e.reference.is_some()).map(|e| e.id).collect();
+                    if let Some(id) = standing.get(usize::try_from(random(1 + standing.len() as u64)).unwrap()) {
+                        b.post(&ada.sign(template(5, 3_000, &[&["e", &id.to_hex()]], "")));
+                    }
+                }
+                3 => drop(b.older(key)),
+                4 if random(3) == 0 => {
+                    b.restart();
+                    online = false;
+                    b.open(key, limit).unwrap();
+                }
+                _ => b.post(&make(2_000 + step * 3, step)),
+            }
+            let rows = b.rows(key);
+            assert_eq!(rows.iter().collect::<BTreeSet<_>>().len(), rows.len(), "each once");
+        }
+        if !online {
+            b.connect();
+        }
+        b.advance(120_000);
+        for _ in 0..100 {
+            b.older(key).unwrap();
+        }
+        assert_eq!((more(&b, key), gap(&b, key)), (More::No, None));
+        let replies: Vec<&SharedEvent> =
+            b.relay.events.iter().filter(|e| e.reference.is_some() && !b.relay.deleted.contains(&e.id)).collect();
+        let mut expected = vec![root.id];
+        expected.extend(Bench::sorted(&replies));
+        assert_eq!(b.rows(key), expected, "round {round}");
     }
 }

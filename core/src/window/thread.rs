@@ -202,11 +202,17 @@ impl Thread {
         self.paged.contains(key) || self.live.contains(key)
     }
 
-    /// Replies from the oldest on, without a hole.
-    pub(super) fn contiguous(&self) -> impl Iterator<Item = &RowKey> {
-        let none = self.plain.is_some();
+    /// Replies from the oldest on, as far as nothing is known to be missing between; none when pages go back.
+    pub(super) fn contiguous(&self) -> Vec<RowKey> {
+        if self.plain.is_some() {
+            return Vec::new();
+        }
+        let open_end = self.end != End::More;
         let cursor = self.cursor;
-        self.paged.iter().rev().take_while(move |k| !none && cursor.is_some_and(|c| ascending(k) <= c))
+        let mut rows = self.shown();
+        rows.retain(|k| open_end || cursor.is_some_and(|c| ascending(k) <= c));
+        rows.reverse();
+        rows
     }
 
     /// Every reply held.
