@@ -1,4 +1,4 @@
-use super::fake::Bench;
+use super::fake::{Bench, Relay};
 use super::*;
 use crate::error::NetworkFailure;
 use crate::event::{Batch, Rejected};
@@ -128,7 +128,7 @@ fn deeper_rows_learn_of_edits_and_deletions_after_a_reconnect() {
     assert_eq!(b.windows.view(&general()).unwrap().edit(&all[3].id).unwrap().id, edit.id);
 }
 
-fn wrong_signer(_: &mut super::fake::Relay, mut batch: Batch) -> crate::request::Outcome {
+fn wrong_signer(_: &mut Relay, mut batch: Batch) -> Outcome {
     let bounds = batch.events.pop().unwrap();
     let tags: Vec<Vec<&str>> = bounds.tags.iter().map(|t| t.iter().map(String::as_str).collect()).collect();
     let tags: Vec<&[&str]> = tags.iter().map(Vec::as_slice).collect();
@@ -136,7 +136,7 @@ fn wrong_signer(_: &mut super::fake::Relay, mut batch: Batch) -> crate::request:
     Ok(Answer::Events(batch))
 }
 
-fn stuck(relay: &mut super::fake::Relay, mut batch: Batch) -> crate::request::Outcome {
+fn stuck(relay: &mut Relay, mut batch: Batch) -> Outcome {
     let bounds = batch.events.pop().unwrap();
     let d = bounds.single("d").unwrap().to_owned();
     let mut parts = d.split(':').skip(1);
@@ -148,18 +148,18 @@ fn stuck(relay: &mut super::fake::Relay, mut batch: Batch) -> crate::request::Ou
     Ok(Answer::Events(batch))
 }
 
-fn unverifiable(_: &mut super::fake::Relay, mut batch: Batch) -> crate::request::Outcome {
+fn unverifiable(_: &mut Relay, mut batch: Batch) -> Outcome {
     batch.events.pop();
     batch.rejected.push(Rejected { kind: Some(39006), reason: crate::event::RejectReason::Signature });
     Ok(Answer::Events(batch))
 }
 
-fn no_bounds(_: &mut super::fake::Relay, mut batch: Batch) -> crate::request::Outcome {
+fn no_bounds(_: &mut Relay, mut batch: Batch) -> Outcome {
     batch.events.pop();
     Ok(Answer::Events(batch))
 }
 
-fn cut(_: &mut super::fake::Relay, _: Batch) -> crate::request::Outcome {
+fn cut(_: &mut Relay, _: Batch) -> Outcome {
     Err(RequestError::Network(NetworkFailure::Server(500)))
 }
 
