@@ -86,3 +86,5 @@ pub const CACHE_EVENTS: u32 = 50_000;
 /// Structure events (parents and roots) kept per community and account: twice the evidence window; the oldest is forgotten and a
 /// thread mark then reaches its replies only after a look-up.
 pub const CACHE_STRUCTURE: u32 = 8_192;
+/// Milliseconds after which a channel that answered nothing at all is read once more: relays cache access for ten seconds.
+pub const SECOND_LOOK_MS: u64 = 11_000;

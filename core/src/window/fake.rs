@@ -57,7 +57,7 @@ impl Relay {
         self.events.iter().filter(|e| !self.deleted.contains(&e.id))
     }
 
-    fn answer(&mut self, request: &Request) -> Batch {
+    pub(crate) fn answer(&mut self, request: &Request) -> Batch {
         let Body::Query(filters) = &request.body else { panic!("only queries") };
         let mut batch = Batch::default();
         for filter in filters {
