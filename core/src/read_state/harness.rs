@@ -87,6 +87,12 @@ pub(super) struct World {
     pub(super) damage: Option<fn(&mut SnapshotEnvelope)>,
     /// Answers the next load with this instead.
     pub(super) load_error: Option<RequestError>,
+    /// Answers a snapshot request with a plain array, as a relay that does not know it.
+    pub(super) plain: bool,
+    /// Further events of a plain array, after those stored.
+    pub(super) extra: Vec<SharedEvent>,
+    /// The loads asked for.
+    pub(super) loads: Vec<Request>,
     calls: u64,
 }
 
@@ -128,6 +134,9 @@ impl World {
             tamper: None,
             damage: None,
             load_error: None,
+            plain: false,
+            extra: Vec::new(),
+            loads: Vec::new(),
             calls: 0,
         }
     }
@@ -390,6 +399,9 @@ impl World {
     }
 
     fn serve(&mut self, id: RequestId, request: &Request) {
+        if matches!(request.purpose, Purpose::Snapshot | Purpose::ReadState) {
+            self.loads.push(request.clone());
+        }
         if self.mute {
             return;
         }
@@ -397,6 +409,7 @@ impl World {
             Body::Publish(json) => self.take(json),
             Body::Snapshot(_) => match self.load_error.take() {
                 Some(error) => Err(error),
+                None if self.plain => Ok(Answer::Events(self.query(Purpose::ReadState, None))),
                 None => Ok(Answer::Snapshot(Box::new(self.snapshot()))),
             },
             Body::Query(filters) => {
@@ -423,7 +436,8 @@ impl World {
             Some(d) => event.values("d").next().is_some_and(|v| d.iter().any(|w| w == v)),
             None => event.values("t").any(|t| t == "read-state"),
         };
-        Batch { events: self.stored.values().filter(wanted).cloned().collect(), rejected: Vec::new() }
+        let events = self.stored.values().chain(&self.extra).filter(wanted).cloned().collect();
+        Batch { events, rejected: Vec::new() }
     }
 
     pub(super) fn snapshot(&self) -> SnapshotEnvelope {

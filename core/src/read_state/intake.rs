@@ -85,7 +85,10 @@ impl Intake {
     pub(super) fn offer(&mut self, event: &SharedEvent, viewer: &PublicKey, record: &Record) {
         let Some(slot) = blob::own_coordinate(event, viewer) else { return };
         let key = event.key();
-        let known = self.versions.get(&slot).into_iter().chain(self.underway.get(&slot)).min();
+        // A slot another process just added to the journal was a peer's until now: its contents are wanted once more.
+        let unseen = record.slots().contains(&slot) && !self.seen.contains_key(&slot);
+        let version = self.versions.get(&slot).filter(|_| !unseen);
+        let known = version.into_iter().chain(self.underway.get(&slot)).min();
         if known.is_some_and(|known| key >= *known) {
             return;
         }
@@ -98,7 +101,10 @@ impl Intake {
             }
             return;
         }
-        if known.is_none() && self.versions.len() + self.underway.len() >= limits::COORDINATES {
+        if known.is_none()
+            && !self.versions.contains_key(&slot)
+            && self.versions.len() + self.underway.len() >= limits::COORDINATES
+        {
             self.forget();
             self.failure = Some(Error::Capacity { what: "read-state coordinates" });
             return;
@@ -109,6 +115,11 @@ impl Intake {
         }
         self.underway.insert(slot, key);
         self.inbox.insert(slot, event.clone());
+    }
+
+    /// Forgets what was seen at coordinates that are not ours any more, or not there any more.
+    pub(super) fn forget_seen(&mut self, keep: impl Fn(&SlotId) -> bool) {
+        self.seen.retain(|slot, _| keep(slot));
     }
 
     /// Forgets all versions; they are read again when they are next offered.

@@ -361,7 +361,13 @@ impl Sync {
     /// The app goes to the background: publishes at once what is unpublished, and arms no timer until [`Sync::resume`].
     pub fn suspend(&mut self, call: CallId, io: &mut Context<'_>) {
         self.suspended = true;
-        self.ask_flush(vec![call.into()], io);
+        if self.link.is_none() && is_intent_left(io.record) {
+            // Being offline is no failure of going to the background.
+            self.retry_online = true;
+            io.done(call, Err(offline()));
+        } else {
+            self.ask_flush(vec![call.into()], io);
+        }
         self.settle(io);
     }
 
@@ -450,6 +456,9 @@ impl Sync {
             } else if self.flush.as_ref().is_some_and(Flush::is_digesting) {
                 self.flush_digested(io);
             } else {
+                if let Some(error) = self.intake.take_failure() {
+                    self.live_failed(error);
+                }
                 break;
             }
         }
