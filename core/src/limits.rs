@@ -99,3 +99,5 @@ pub const SIGNER_DEADLINE_MS: u64 = 10_000;
 pub const SLOT_MOVES: usize = 4;
 /// Seconds to wait after a rate limit that named no wait: the relay's windows are of that length at most.
 pub const RATE_LIMIT_WAIT: u32 = 60;
+/// Milliseconds a journal transaction waits for another process's, which takes a few; then it fails as locked.
+pub const JOURNAL_BUSY_MS: u64 = 5_000;

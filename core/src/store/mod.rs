@@ -1,1 +1,3 @@
-//! (room not built yet)
+//! Ports to what lasts, with their adapters. Durable and disposable are two files (`architecture.md`, decision 6).
+
+pub mod journal;
