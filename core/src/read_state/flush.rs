@@ -248,7 +248,7 @@ impl Sync {
         self.attempted = self.attempted.max(io.record.revision());
         let pending: BTreeSet<EventId> = io.record.pending().iter().map(|p| p.id).collect();
         self.intake.sealed.retain(|id, _| pending.contains(id));
-        self.intake.forget_seen(|slot| io.record.slots().contains(slot));
+        self.intake.forget_seen(|slot, _| io.record.slots().contains(slot));
         if !self.refuse_overrides(io) {
             let slots = io.record.slots().iter().copied().collect();
             self.read_back(Why::Start, &slots, io);
@@ -313,8 +313,9 @@ impl Sync {
             }
         }
         if why == Why::Start {
-            // All own coordinates were asked for: one that is not in the answer is not there.
-            self.intake.forget_seen(|slot| found.contains_key(slot));
+            // All own coordinates were asked for: one that is not in the answer is not there. What another client was seen to
+            // hold stays remembered all the same: such a slot is never written to.
+            self.intake.forget_seen(|slot, seen| found.contains_key(slot) || !seen.ours);
         }
         if let Some(flush) = &mut self.flush {
             flush.found = found;

@@ -402,6 +402,24 @@ fn unsupported_asks_for_nothing() {
     assert_eq!((world.status().state, world.status().completeness), (SyncState::Local, Completeness::Unknown));
 }
 
+/// A signer that never decrypts does not hold a load up for ever, and is asked again by the next one.
+#[test]
+fn a_signer_that_never_decrypts() {
+    let mut world = World::new();
+    let peer = world.peer(slot(9), T0, &[(&channel(1), at(-5))]);
+    world.store(&peer);
+    world.silent_signer = true;
+    world.connect();
+    let call = world.open(Sync::ensure);
+    world.advance(9_999);
+    assert!(!world.done.contains_key(&call));
+    world.advance(1);
+    assert_eq!(world.done.remove(&call), Some(Err(Error::InvalidAnswer { why: "read-state not decrypted" })));
+    world.silent_signer = false;
+    world.ended(Sync::refresh).unwrap();
+    assert_eq!(world.record.frontier(&channel(1)), Some(at(-5)));
+}
+
 /// Late answers, results and acknowledgements of what was given up change nothing.
 #[test]
 fn late_answers_change_nothing() {

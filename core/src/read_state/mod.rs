@@ -31,4 +31,6 @@ mod load_tests;
 #[cfg(test)]
 mod publish_tests;
 #[cfg(test)]
+mod sim_tests;
+#[cfg(test)]
 mod slot_tests;

@@ -507,7 +507,7 @@ fn a_silent_signer_is_given_up_on() {
     world.read(channel(1), T0);
     let call = world.open(Sync::flush);
     world.advance(10_000);
-    assert_eq!(world.done.remove(&call), Some(Err(Error::Busy { what: "signer" })));
+    assert_eq!(world.done.remove(&call), Some(Err(Error::Busy { what: "signer or publisher lock" })));
     assert_eq!(world.log.last(), Some(&Step::Unlock));
     assert!(world.record.pending().is_empty());
 }

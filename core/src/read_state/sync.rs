@@ -386,7 +386,7 @@ impl Sync {
     /// When [`Sync::on_wake`] is wanted next.
     pub fn next_wake(&self) -> Option<Millis> {
         let flush = self.flush.as_ref().and_then(Flush::deadline);
-        [self.timer, self.retry_at, self.due_at, flush].into_iter().flatten().min()
+        [self.timer, self.retry_at, self.due_at, flush, self.intake.deadline()].into_iter().flatten().min()
     }
 
     /// Time has passed.
@@ -394,7 +394,10 @@ impl Sync {
         let now = io.now.mono;
         let passed = |at: Option<Millis>| at.is_some_and(|at| at <= now);
         if passed(self.flush.as_ref().and_then(Flush::deadline)) {
-            self.end_flush(Err(Error::Busy { what: "signer" }), io);
+            self.end_flush(Err(Error::Busy { what: "signer or publisher lock" }), io);
+        }
+        if passed(self.intake.deadline()) {
+            self.intake.decoded(Vec::new(), &self.viewer);
         }
         if passed(self.due_at) {
             self.intake.take_due(io.server_now());
