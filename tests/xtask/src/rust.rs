@@ -22,7 +22,7 @@ pub(crate) fn lines(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("starting {program}"))?;
+        .with_context(|| format!("starting {}", program.display()))?;
     let output = child.stdout.take().context("no output to read")?;
     for read in BufReader::new(output).split(b'\n') {
         line(&String::from_utf8_lossy(&read.context("reading the output")?));
@@ -39,7 +39,7 @@ pub(crate) fn cargo() -> String {
 pub(crate) fn test(root: &Path) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let arguments = ["test", "--workspace", "--quiet", "--no-fail-fast"];
-    let fine = lines(root, &cargo(), &arguments, |line| {
+    let fine = lines(root, Path::new(&cargo()), &arguments, |line| {
         if let Some(found) = Tally::parse_rust_result(line) {
             tally.add(&found);
         }
@@ -69,7 +69,7 @@ fn worth_showing(line: &str) -> bool {
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
     let mut command = vec!["bench", "-p", "waggle", "--bench", "ratios", "--"];
     command.extend(arguments.iter().map(String::as_str));
-    lines(root, &cargo(), &command, say)
+    lines(root, Path::new(&cargo()), &command, say)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A milestone makes folders due by listing them in `.config/scenarios`, one below `tests/scenarios/cases` a line.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
@@ -22,23 +22,34 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<Tally> {
     for folder in &due {
         ensure!(there.contains(folder), "{DUE} names {folder}, which is not in {CASES}");
     }
-    let mut tally = run_folders(root, &due, true)?;
+    let runner = runner(root)?;
+    let mut tally = run_folders(root, &runner, &due, true)?;
     let rest: Vec<_> = there.iter().filter(|f| !due.contains(f)).cloned().collect();
     if !rest.is_empty() {
-        let other = run_folders(root, &rest, false)?;
+        let other = run_folders(root, &runner, &rest, false)?;
         let all = tally.passed + tally.failed + other.passed + other.failed;
         tally.note = format!("due: {}; in all {} of {all} pass", due.join(" "), tally.passed + other.passed);
     }
     Ok(tally)
 }
 
+/// Builds the scenario runner and says where it is. All binaries and tests are built together, which is what the Rust suite did
+/// already; a build of the runner alone would have other features and compile most dependencies once more.
+fn runner(root: &Path) -> anyhow::Result<PathBuf> {
+    let arguments = ["build", "--workspace", "--quiet", "--bins", "--tests"];
+    ensure!(lines(root, Path::new(&cargo()), &arguments, say)?, "the scenario runner does not build");
+    let here = std::env::current_exe()?;
+    let runner = here.with_file_name(format!("waggle-scenarios{}", std::env::consts::EXE_SUFFIX));
+    ensure!(runner.is_file(), "the scenario runner is not beside this program");
+    Ok(runner)
+}
+
 /// Runs the scenario runner over folders. With `show`, what fails is printed.
-fn run_folders(root: &Path, folders: &[String], show: bool) -> anyhow::Result<Tally> {
+fn run_folders(root: &Path, runner: &Path, folders: &[String], show: bool) -> anyhow::Result<Tally> {
     let paths: Vec<_> = folders.iter().map(|f| format!("{CASES}/{f}")).collect();
-    let mut arguments = vec!["run", "--quiet", "-p", "waggle-scenarios", "--"];
-    arguments.extend(paths.iter().map(String::as_str));
+    let arguments: Vec<_> = paths.iter().map(String::as_str).collect();
     let mut closing = None;
-    let fine = lines(root, &cargo(), &arguments, |line| {
+    let fine = lines(root, runner, &arguments, |line| {
         let read = Tally::parse_closing_line(line);
         if show && read.is_none() && !line.starts_with("ok ") {
             say(line);
