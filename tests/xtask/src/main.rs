@@ -33,8 +33,6 @@ enum Command {
         #[arg(long)]
         only: Option<Suite>,
     },
-    /// Sets up what is missing on this machine, and runs nothing.
-    Setup,
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
         /// Arguments of the bench.
@@ -71,7 +69,6 @@ impl Suite {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Test { only } => test(only),
-        Command::Setup => setup::compiler().map(|()| true),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {
@@ -87,7 +84,7 @@ fn main() -> ExitCode {
 /// Runs the suites. A suite that cannot be run at all counts as one failure and does not stop the others.
 fn test(only: Option<Suite>) -> anyhow::Result<bool> {
     let root = root();
-    setup::compiler().context("setting up")?;
+    setup::tools(&setup::FOR_RUST).context("setting up")?;
     let mut total = Tally::default();
     let mut lines = vec![];
     for suite in only.map_or_else(|| Suite::value_variants().to_vec(), |one| vec![one]) {

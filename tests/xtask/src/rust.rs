@@ -9,20 +9,9 @@ use anyhow::Context as _;
 use crate::say;
 use crate::tally::Tally;
 
-/// Runs a command in the workspace, hands every line of its output to `line`, and says whether it succeeded.
-pub(crate) fn lines(
-    root: &Path,
-    program: &str,
-    arguments: &[&str],
-    mut line: impl FnMut(&str),
-) -> anyhow::Result<bool> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("starting {}", program.display()))?;
+/// Runs a command, hands every line of its output to `line`, and says whether it succeeded.
+pub(crate) fn lines(mut command: Command, mut line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting a command")?;
     let output = child.stdout.take().context("no output to read")?;
     for read in BufReader::new(output).split(b'\n') {
         line(&String::from_utf8_lossy(&read.context("reading the output")?));
@@ -30,16 +19,17 @@ pub(crate) fn lines(
     Ok(child.wait()?.success())
 }
 
-/// The program that runs this one, so that all of them use the same toolchain.
-pub(crate) fn cargo() -> String {
-    std::env::var("CARGO").unwrap_or_else(|_| "cargo".into())
+/// The cargo that runs this program, in the workspace.
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root);
+    command
 }
 
 /// `cargo test` over the workspace; every test program counts.
 pub(crate) fn test(root: &Path) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
-    let arguments = ["test", "--workspace", "--quiet", "--no-fail-fast"];
-    let fine = lines(root, Path::new(&cargo()), &arguments, |line| {
+    let fine = lines(cargo(root, &["test", "--workspace", "--quiet", "--no-fail-fast"]), |line| {
         if let Some(found) = Tally::parse_rust_result(line) {
             tally.add(&found);
         }
@@ -67,9 +57,9 @@ fn worth_showing(line: &str) -> bool {
 
 /// `cargo bench` of the ratios.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
-    let mut command = vec!["bench", "-p", "waggle", "--bench", "ratios", "--"];
-    command.extend(arguments.iter().map(String::as_str));
-    lines(root, Path::new(&cargo()), &command, say)
+    let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
+    command.args(arguments);
+    lines(command, say)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
@@ -36,8 +37,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<Tally> {
 /// Builds the scenario runner and says where it is. All binaries and tests are built together, which is what the Rust suite did
 /// already; a build of the runner alone would have other features and compile most dependencies once more.
 fn runner(root: &Path) -> anyhow::Result<PathBuf> {
-    let arguments = ["build", "--workspace", "--quiet", "--bins", "--tests"];
-    ensure!(lines(root, Path::new(&cargo()), &arguments, say)?, "the scenario runner does not build");
+    let build = cargo(root, &["build", "--workspace", "--quiet", "--bins", "--tests"]);
+    ensure!(lines(build, say)?, "the scenario runner does not build");
     let here = std::env::current_exe()?;
     let runner = here.with_file_name(format!("waggle-scenarios{}", std::env::consts::EXE_SUFFIX));
     ensure!(runner.is_file(), "the scenario runner is not beside this program");
@@ -46,10 +47,10 @@ fn runner(root: &Path) -> anyhow::Result<PathBuf> {
 
 /// Runs the scenario runner over folders. With `show`, what fails is printed.
 fn run_folders(root: &Path, runner: &Path, folders: &[String], show: bool) -> anyhow::Result<Tally> {
-    let paths: Vec<_> = folders.iter().map(|f| format!("{CASES}/{f}")).collect();
-    let arguments: Vec<_> = paths.iter().map(String::as_str).collect();
+    let mut command = Command::new(runner);
+    command.args(folders.iter().map(|f| format!("{CASES}/{f}"))).current_dir(root);
     let mut closing = None;
-    let fine = lines(root, runner, &arguments, |line| {
+    let fine = lines(command, |line| {
         let read = Tally::parse_closing_line(line);
         if show && read.is_none() && !line.starts_with("ok ") {
             say(line);

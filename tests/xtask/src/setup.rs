@@ -1,7 +1,8 @@
 //! Setting up what a new machine lacks, once and quietly.
 //!
-//! What the Rust suites need beside Rust is a C compiler, for SQLite and the signature library. Where there is none and the
-//! system is a Debian one of which this is the root user, it is installed; else it is asked for.
+//! A suite names the programs it needs and the Debian packages they are in. What is missing is installed where the system has
+//! apt and this is the root user, else it is asked for. (Building this very program needs a C compiler as linker;
+//! `.ci/run` takes care of that on a machine without one.)
 
 use std::process::{Command, Stdio};
 
@@ -9,12 +10,24 @@ use anyhow::{Context as _, bail};
 
 use crate::say;
 
-/// Makes sure that there is a C compiler.
-pub(crate) fn compiler() -> anyhow::Result<()> {
-    if works("cc", &["--version"]) {
-        return Ok(());
-    }
-    install(&["build-essential"]).context("a C compiler is needed")
+/// A program, an argument with which it does nothing but succeed, and the package it is in.
+pub(crate) type Tool = (&'static str, &'static str, &'static str);
+
+/// What the Rust suites need beside Rust: a C compiler, for SQLite and the signature library.
+pub(crate) const FOR_RUST: [Tool; 1] = [("cc", "--version", "build-essential")];
+
+/// Makes sure that these programs are there.
+pub(crate) fn tools(needed: &[Tool]) -> anyhow::Result<()> {
+    let missing = missing(needed);
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
+}
+
+/// Packages of the programs that are not there, each once.
+fn missing(needed: &[Tool]) -> Vec<&'static str> {
+    let mut packages: Vec<_> =
+        needed.iter().filter(|(program, argument, _)| !works(program, &[argument])).map(|(_, _, p)| *p).collect();
+    packages.dedup();
+    packages
 }
 
 /// Whether the command is there and succeeds.
@@ -53,9 +66,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_noticed() {
+    fn missing_programs_are_noticed() {
         assert!(works("true", &[]));
         assert!(!works("false", &[]));
-        assert!(!works("no-such-program-anywhere", &[]));
+        let needed = [("true", "x", "here"), ("no-such-program", "x", "gone"), ("nor-this-one", "x", "gone")];
+        assert_eq!(missing(&needed), ["gone"]);
+        assert!(tools(&needed[..1]).is_ok());
     }
 }
