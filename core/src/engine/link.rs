@@ -145,11 +145,12 @@ impl Engine {
                 }
             }
             _ if matches!(source, Source::Channels(_)) => {
-                let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
-                self.windows.on_live(event, &scene);
+                // Evidence first: whether a row is unread is asked when it is drawn.
                 let marks = Marks(&self.record);
                 let ctx = unread_ctx!(self, marks);
                 self.unread.intake(std::slice::from_ref(event), &ctx);
+                let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
+                self.windows.on_live(event, &scene);
             }
             _ => {}
         }
