@@ -309,3 +309,14 @@ pub const SAVES_UNDER_WAY: usize = 2_048;
 pub const CLOSE_BUDGET_MS: u64 = 400;
 /// Targets with a live view; the next one fails with `capacity` (`unread.md` 3.1).
 pub const SELECTORS: usize = 4_096;
+
+/// Commands waiting for the session's task; a caller beyond that waits in line.
+pub const COMMANDS: usize = 256;
+/// Reports waiting for the session's task; beyond that, sockets and exchanges hold back, which holds the relay back.
+pub const SESSION_INPUTS: usize = 1_024;
+/// Reports taken in before changes are published: a burst costs a publication for every so many.
+pub const BATCH_INPUTS: usize = 256;
+/// Answers up to this size are decoded where they arrive: a handful of signatures.
+pub const DECODE_INLINE_BYTES: usize = 4 << 10;
+/// Milliseconds after which a channel that answered nothing at all is read once more: relays cache access for ten seconds.
+pub const SECOND_LOOK_MS: u64 = 11_000;

@@ -5,7 +5,8 @@ use sha2::{Digest as _, Sha256};
 use waggle::event::canonical_id;
 use waggle::ids::{ChannelId, EventId, PublicKey};
 
-pub const CHANNEL: ChannelId = ChannelId([0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x47, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0x01]);
+pub const CHANNEL: ChannelId =
+    ChannelId([0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x47, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0x01]);
 pub const T0: u64 = 1_751_500_000;
 
 pub struct Signer(Keypair);
@@ -73,7 +74,8 @@ impl Page {
     pub fn new(rows: usize, authors: Authors, salt: &str) -> Self {
         let relay = Signer::new("relay");
         let h = CHANNEL.to_string();
-        let text = "The queen was seen on frame seven, brood pattern solid, two supers added; see the notes. ".repeat(4);
+        let text =
+            "The queen was seen on frame seven, brood pattern solid, two supers added; see the notes. ".repeat(4);
         let mut events = Vec::new();
         for i in 0..rows {
             let body = format!("{salt} {i} {text}");
@@ -84,7 +86,12 @@ impl Page {
         for (i, id) in ids.iter().enumerate().filter(|(i, _)| i % 5 < 4) {
             let kind = if i % 5 == 3 { 40003 } else { 7 };
             let tags = vec![tag(&["h", &h]), tag(&["e", id])];
-            events.push(authors.pick(if kind == 7 { i + 3 } else { i }).sign(kind, T0 + 5, tags, if kind == 7 { "+" } else { &text }));
+            events.push(authors.pick(if kind == 7 { i + 3 } else { i }).sign(
+                kind,
+                T0 + 5,
+                tags,
+                if kind == 7 { "+" } else { &text },
+            ));
         }
         for id in ids.iter().step_by(5) {
             let content = format!(
@@ -95,7 +102,12 @@ impl Page {
             events.push(relay.sign(39005, T0 + 9, vec![tag(&["e", id]), tag(&["d", id]), tag(&["h", &h])], &content));
         }
         let d = format!("{h}:head");
-        events.push(relay.sign(39006, T0 + 9, vec![tag(&["d", &d]), tag(&["h", &h])], r#"{"has_more":false,"next_cursor":null}"#));
+        events.push(relay.sign(
+            39006,
+            T0 + 9,
+            vec![tag(&["d", &d]), tag(&["h", &h])],
+            r#"{"has_more":false,"next_cursor":null}"#,
+        ));
         Self { events, relay: relay.key(), rows }
     }
 

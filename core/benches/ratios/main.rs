@@ -5,7 +5,12 @@
 //! and the minimum over all rounds counts: absolute times drift, ratios inside one run hold. A line a promise: number, name, ratio, limit.
 //!
 //! `cargo bench -p waggle --bench ratios -- P1 P4` runs those alone. Exits non-zero past a limit.
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a bench prints, and a broken fixture should stop it")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a bench prints, and a broken fixture should stop it"
+)]
 
 mod fixtures;
 mod paging;

@@ -53,8 +53,12 @@ impl Engine {
                 self.route(Room::Windows);
             }
         }
-        let people: BTreeSet<PublicKey> =
-            change.touched.iter().filter_map(|c| self.directory.facts(*c)).flat_map(|f| f.participants.clone()).collect();
+        let people: BTreeSet<PublicKey> = change
+            .touched
+            .iter()
+            .filter_map(|c| self.directory.facts(*c))
+            .flat_map(|f| f.participants.clone())
+            .collect();
         self.profiles.want(people);
         self.subscribe();
     }

@@ -179,4 +179,3 @@ pub(super) fn coverage(record: &Record, mutation: &Mutation, unread: &Unread) ->
     };
     crate::journal::Facts(record.questions(mutation).into_iter().filter_map(fact).collect())
 }
-

@@ -186,10 +186,16 @@ enum WindowCall {
 enum Stage {
     Running,
     /// Publishing before the background; at the deadline the socket closes anyway.
-    Suspending { call: CallId, deadline: Millis },
+    Suspending {
+        call: CallId,
+        deadline: Millis,
+    },
     Suspended,
     /// Publishing before the end.
-    Closing { call: CallId, deadline: Millis },
+    Closing {
+        call: CallId,
+        deadline: Millis,
+    },
     Ended,
 }
 
@@ -396,7 +402,8 @@ impl Engine {
     /// Evidence the cache had; verified. May come in several parts, while the session is already in use.
     pub fn on_evidence_restored(&mut self, events: &[SharedEvent], deleted: &[EventId], structure: &[SharedEvent]) {
         let marks = facts::Marks(&self.record);
-        let ctx = crate::unread::Context { now: self.now.mono, server: self.link.server_time().at(self.now), marks: &marks };
+        let ctx =
+            crate::unread::Context { now: self.now.mono, server: self.link.server_time().at(self.now), marks: &marks };
         self.unread.restore(events, deleted, structure, &ctx);
         self.settle();
     }
@@ -455,6 +462,11 @@ impl Engine {
     /// Nobody watches it any more.
     pub fn unwatch_activity(&mut self, channel: &ChannelId) {
         self.watched_activity.remove(channel);
+    }
+
+    /// The relay's time as far as known, seconds.
+    pub fn server_time(&self) -> u64 {
+        self.server_now()
     }
 
     /// An open timeline as it stands.

@@ -2,7 +2,7 @@
 
 use super::facts::{self, FoldScene, Marks};
 use super::saves::{For, Save};
-use super::{Effect, Engine, Keep, OpId, Reply, Room, Stage, WindowCall};
+use super::{Effect, Engine, Keep, OpId, Reply, Room, WindowCall};
 use crate::error::Error;
 use crate::event::SharedEvent;
 use crate::event::kept::KeptPage;
@@ -166,6 +166,9 @@ impl Engine {
                 self.mute_effects(effects);
             }
             Room::Profiles => {
+                if let Ok(Answer::Events(batch)) = &outcome {
+                    self.effects.push(Effect::Keep(Keep::Profiles(batch.events.clone())));
+                }
                 let named = self.profiles.on_answer(id, outcome, &mut self.out);
                 self.route(room);
                 self.names_changed(&named);
@@ -214,8 +217,7 @@ impl Engine {
     }
 
     pub(super) fn restore_pages(&mut self, key: &TimelineKey, pages: Vec<KeptPage>) {
-        let events: Vec<SharedEvent> =
-            pages.iter().flat_map(|p| p.rows.iter().chain(&p.changes)).cloned().collect();
+        let events: Vec<SharedEvent> = pages.iter().flat_map(|p| p.rows.iter().chain(&p.changes)).cloned().collect();
         let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
         self.windows.restored(key, pages, &scene, &mut self.out);
         self.route(Room::Windows);
@@ -519,11 +521,6 @@ impl Engine {
         if let Some(mutes) = self.mutes.take_unsaved() {
             self.effects.push(Effect::Keep(Keep::Mutes(mutes)));
         }
-    }
-
-    /// Whether another input may change anything.
-    pub(super) fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running)
     }
 
     /// The sync outlook of what an intent writes: only frontiers other than a message's leave this device (R19).

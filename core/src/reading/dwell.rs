@@ -1,7 +1,6 @@
 //! What an earned dwell reads (`unread.md` 6.2, 6.3; R12, R14, R14a, R15).
 
 use super::{Facts, Intent, Lease, MessageFact};
-use crate::event::SharedEvent;
 use crate::ids::{ChannelId, EventId};
 use crate::journal::{Fence, Key, LocalKey, Read};
 
@@ -126,12 +125,8 @@ fn thread_bottom(scene: &Scene, lease: &Lease, root: EventId, facts: &impl Facts
 
 /// A DM is read whole through its channel frontier; a thread of it stops before the earliest unread message outside.
 fn dm(scene: &Scene, lease: &Lease, facts: &impl Facts) -> Option<Intent> {
-    let shown: Vec<MessageFact> = lease
-        .visible
-        .iter()
-        .chain(lease.bottom.as_ref())
-        .filter_map(|id| facts.message(scene.channel, *id))
-        .collect();
+    let shown: Vec<MessageFact> =
+        lease.visible.iter().chain(lease.bottom.as_ref()).filter_map(|id| facts.message(scene.channel, *id)).collect();
     let witness = shown.first()?.id;
     let messages = facts.messages(scene.channel);
     let newest = newest_within(&messages, scene.horizon);
@@ -177,9 +172,4 @@ fn earliest_outside(
         .filter(|m| !m.own && !m.quiet && !m.marked && m.created_at <= scene.horizon && m.beyond_frontier && !member(m))
         .map(|m| m.created_at)
         .min()
-}
-
-/// Whether an event draws a row of the channel timeline: top-level, or a direct reply with the broadcast tag (NIP-CW).
-pub(crate) fn draws_row(event: &SharedEvent) -> bool {
-    event.reference.is_none_or(|r| event.broadcast && r.parent == r.root)
 }

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::config::SaveHook;
 use super::input::Input;
+use super::open::CONNECTED;
 use crate::engine::{Keep, OpId};
 use crate::error::Error;
 use crate::event::Verifier;
@@ -18,12 +19,20 @@ use crate::window::TimelineKey;
 
 /// A step of the journal's line.
 pub(super) enum JournalJob {
-    Save { op: OpId, mutation: Mutation, facts: Facts, cancel: Cancel },
+    Save {
+        op: OpId,
+        mutation: Mutation,
+        facts: Facts,
+        cancel: Cancel,
+    },
     Reload(OpId),
     Lock(OpId),
     Unlock,
     /// The last step: leave first if asked, then release everything.
-    End { leave: bool, done: oneshot::Sender<Result<(), Error>> },
+    End {
+        leave: bool,
+        done: oneshot::Sender<Result<(), Error>>,
+    },
 }
 
 /// A step of the cache's line.
@@ -116,7 +125,7 @@ pub(super) async fn cache_line(
                 let verifier = verifier.clone();
                 let pages = blocking(move || match &mut *lock(&shared) {
                     Some((cache, partition)) => {
-                        Ok(cache::verify(&cache.load_pages(*partition, key.channel, key.root)?, &verifier))
+                        Ok(cache::verify(&cache.load_pages(*partition, key.channel, key.root.as_ref())?, &verifier))
                     }
                     None => Ok(Vec::new()),
                 });
@@ -139,7 +148,7 @@ pub(super) async fn cache_line(
 
 fn write(cache: &mut Cache, partition: Partition, keep: Keep) -> Result<(), Error> {
     match keep {
-        Keep::Pages(key, pages) => cache.put_pages(partition, key.channel, key.root, &pages),
+        Keep::Pages(key, pages) => cache.put_pages(partition, key.channel, key.root.as_ref(), &pages),
         Keep::Channels(channels) => {
             let events: Vec<_> = channels
                 .iter()
@@ -158,7 +167,10 @@ fn write(cache: &mut Cache, partition: Partition, keep: Keep) -> Result<(), Erro
         Keep::Deleted(ids) => cache.put_deleted(partition, &ids),
         Keep::NoEvidence => cache.drop_events(partition, Class::Evidence, None),
         Keep::Forget(channel) => cache.drop_channel(partition, channel),
-        Keep::Relay(key) => cache.set_self_key(partition, key.as_ref()),
+        Keep::Relay(key) => {
+            cache.set_self_key(partition, key.as_ref())?;
+            cache.set_text(partition, CONNECTED, "")
+        }
         Keep::Mutes(text) => cache.set_text(partition, "mutes", &text),
         Keep::Profiles(events) => cache.put_events(partition, Class::Profile, &events),
     }

@@ -35,11 +35,6 @@ impl TaskGuard {
         // An error means that the sender is gone, with the task.
         let _ = ended.wait_for(|over| *over).await;
     }
-
-    /// Whether it has ended.
-    pub(crate) fn is_over(&self) -> bool {
-        *self.ended.borrow() || self.ended.has_changed().is_err()
-    }
 }
 
 impl Drop for TaskGuard {

@@ -344,7 +344,7 @@ impl Timeline {
 impl Drop for Timeline {
     fn drop(&mut self) {
         if self.open {
-            self.sender.post(Command::CloseTimeline(self.key));
+            self.sender.post(Command::DropTimeline(self.key));
         }
     }
 }

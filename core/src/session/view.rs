@@ -55,6 +55,7 @@ impl Board {
     }
 
     /// Cells changed so far.
+    #[cfg(test)]
     pub(crate) fn wakeups(&self) -> u64 {
         self.wakeups.load(Ordering::Relaxed)
     }

@@ -40,6 +40,8 @@ pub enum Class {
     Evidence,
     /// Verified parents and roots that evidence names, also deleted ones (R8d).
     Structure,
+    /// People's profiles.
+    Profile,
 }
 
 impl Class {
@@ -47,6 +49,7 @@ impl Class {
         match self {
             Self::Evidence => 1,
             Self::Structure => 2,
+            Self::Profile => 3,
         }
     }
 }
@@ -113,6 +116,15 @@ impl Cache {
             c.pragma_update(None, "secure_delete", false)?;
             deleted.map(drop)
         })
+    }
+
+    /// Forgets every partition of an account, overwrites what they held, and closes.
+    pub fn sign_out(mut self, account: &PublicKey) -> Result<(), Error> {
+        self.run(|c| {
+            c.pragma_update(None, "secure_delete", true)?;
+            c.execute("DELETE FROM partition WHERE account = ?1", [account.0]).map(drop)
+        })?;
+        self.close()
     }
 
     /// The relay key last advertised to this partition.
@@ -219,7 +231,7 @@ impl Cache {
         self.run(|c| {
             let tx = c.transaction()?;
             insert_events(&tx, partition, class, events)?;
-            if class == Class::Structure {
+            if class != Class::Evidence {
                 tx.execute(
                     "DELETE FROM event WHERE part = ?1 AND class = ?2 AND seq <= (SELECT seq FROM event
                      WHERE part = ?1 AND class = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)",
@@ -273,6 +285,76 @@ impl Cache {
                 )?;
             }
             tx.commit()
+        })
+    }
+
+    /// Remembers that these kept events are deleted.
+    pub fn put_deleted(&mut self, partition: Partition, ids: &[EventId]) -> Result<(), Error> {
+        self.run(|c| {
+            let tx = c.transaction()?;
+            {
+                let mut mark = tx.prepare("UPDATE event SET deleted = 1 WHERE part = ?1 AND id = ?2")?;
+                for id in ids {
+                    mark.execute(params![partition.0, id.0])?;
+                }
+            }
+            tx.commit()
+        })
+    }
+
+    /// Kept events that are known to be deleted.
+    pub fn load_deleted(&mut self, partition: Partition) -> Result<Vec<EventId>, Error> {
+        self.run(|c| {
+            let mut query = c.prepare("SELECT id FROM event WHERE part = ?1 AND deleted = 1")?;
+            let rows = query.query_map([partition.0], |r| r.get(0).map(EventId))?;
+            rows.collect()
+        })
+    }
+
+    /// Remembers, or with none forgets, that access to a channel is denied for rosters dated before `floor` (seconds).
+    pub fn set_denied(&mut self, partition: Partition, channel: ChannelId, floor: Option<u64>) -> Result<(), Error> {
+        let floor = floor.map(|f| i64::try_from(f).unwrap_or(i64::MAX));
+        self.run(|c| {
+            match floor {
+                Some(floor) => c.execute(
+                    "INSERT INTO denied (part, uuid, floor) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (part, uuid) DO UPDATE SET floor = excluded.floor",
+                    params![partition.0, channel.0, floor],
+                ),
+                None => c.execute("DELETE FROM denied WHERE part = ?1 AND uuid = ?2", params![partition.0, channel.0]),
+            }
+            .map(drop)
+        })
+    }
+
+    /// Denied channels with their floors.
+    pub fn load_denied(&mut self, partition: Partition) -> Result<Vec<(ChannelId, u64)>, Error> {
+        self.run(|c| {
+            let mut query = c.prepare("SELECT uuid, floor FROM denied WHERE part = ?1 ORDER BY uuid")?;
+            let rows = query.query_map([partition.0], |r| {
+                Ok((ChannelId(r.get(0)?), u64::try_from(r.get::<_, i64>(1)?).unwrap_or(0)))
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// Remembers a small text by name, in place of an older one.
+    pub fn set_text(&mut self, partition: Partition, name: &str, body: &str) -> Result<(), Error> {
+        self.run(|c| {
+            c.execute(
+                "INSERT INTO note (part, name, body) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (part, name) DO UPDATE SET body = excluded.body",
+                params![partition.0, name, body],
+            )
+            .map(drop)
+        })
+    }
+
+    /// A text remembered by name.
+    pub fn text(&mut self, partition: Partition, name: &str) -> Result<Option<String>, Error> {
+        self.run(|c| {
+            c.query_row("SELECT body FROM note WHERE part = ?1 AND name = ?2", params![partition.0, name], |r| r.get(0))
+                .optional()
         })
     }
 

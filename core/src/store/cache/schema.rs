@@ -22,11 +22,18 @@ CREATE TABLE page (
     n INTEGER NOT NULL, bytes INTEGER NOT NULL, events INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (channel, root, n));
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY, part INTEGER NOT NULL REFERENCES partition ON DELETE CASCADE, class INTEGER NOT NULL,
-    id BLOB NOT NULL, channel INTEGER REFERENCES channel ON DELETE CASCADE, body BLOB NOT NULL, UNIQUE (part, class, id));
+    id BLOB NOT NULL, channel INTEGER REFERENCES channel ON DELETE CASCADE, deleted INTEGER NOT NULL DEFAULT 0,
+    body BLOB NOT NULL, UNIQUE (part, class, id));
 CREATE INDEX event_channel ON event (channel);
 CREATE TABLE roster (
     part INTEGER NOT NULL REFERENCES partition ON DELETE CASCADE, kind INTEGER NOT NULL, d TEXT NOT NULL,
     body BLOB NOT NULL, PRIMARY KEY (part, kind, d));
+CREATE TABLE denied (
+    part INTEGER NOT NULL REFERENCES partition ON DELETE CASCADE, uuid BLOB NOT NULL, floor INTEGER NOT NULL,
+    PRIMARY KEY (part, uuid));
+CREATE TABLE note (
+    part INTEGER NOT NULL REFERENCES partition ON DELETE CASCADE, name TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (part, name));
 ";
 
 /// Opens the file and makes its tables. A file of another version counts as damaged.
