@@ -27,20 +27,10 @@ struct Arguments {
     check: bool,
 }
 
-fn driver() -> Option<SharedMakeDriver> {
-    #[cfg(feature = "native")]
-    let made: Option<SharedMakeDriver> = Some(std::sync::Arc::new(waggle_scenarios::native::make));
-    #[cfg(not(feature = "native"))]
-    let made = None;
-    made
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let driver = if arguments.check { None } else { driver() };
-    if driver.is_none() && !arguments.check {
-        return complain("this build has no way to the core; only --check works");
-    }
+    let native: SharedMakeDriver = std::sync::Arc::new(waggle_scenarios::native::make);
+    let driver = (!arguments.check).then_some(native);
     let options = Options {
         seed: arguments.seed,
         trace: arguments.trace,

@@ -470,7 +470,6 @@ fn a_sidebar_row_that_is_there_is_listed() {
 }
 
 /// The acceptance tests themselves.
-#[cfg(feature = "native")]
 #[test]
 fn every_given_file_passes() {
     let options = Options { seed: 1, trace: false, jobs: 2, driver: Some(Arc::new(crate::native::make)) };
