@@ -18,6 +18,8 @@ impl Engine {
         let out = std::mem::take(&mut self.link_out);
         let moved = !out.effects.is_empty() || !out.events.is_empty();
         self.effects.extend(out.effects.into_iter().map(Effect::Link));
+        // The queue must know of the connection before anybody who is told of it asks for something.
+        self.carry_gate();
         for event in out.events {
             self.link_event(event);
         }
