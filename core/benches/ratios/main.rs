@@ -12,10 +12,14 @@
     reason = "a bench prints, and a broken fixture should stop it"
 )]
 
+mod counting;
+mod durable;
 mod fixtures;
 mod paging;
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -30,6 +34,34 @@ pub fn time<R>(f: impl FnOnce() -> R) -> u64 {
     let start = cpu_ns();
     std::hint::black_box(f());
     cpu_ns() - start
+}
+
+/// Counts allocations, for the promises that are about them.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory of the caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations made by one call.
+pub fn allocations(f: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    f();
+    ALLOCATIONS.load(Ordering::Relaxed) - before
 }
 
 /// Rounds of every case; the minimum counts.
@@ -62,7 +94,17 @@ const CASES: &[Case] = &[
     (&["P2"], paging::page_without_signatures),
     (&["P3"], paging::one_forged),
     (&["P4"], paging::seen_again),
+    (&["P5"], counting::live_event),
+    (&["P6"], counting::projection),
+    (&["P7"], counting::mark_channel),
+    (&["P7"], counting::apply_mark),
+    (&["P8"], counting::repair),
+    (&["P9"], durable::snapshot),
+    (&["P10"], durable::cipher_ratio),
+    (&["P11"], durable::durable_mark),
     (&["P12"], paging::first_page),
+    (&["P14"], counting::restore),
+    (&["P19"], counting::allocations_per_event),
 ];
 
 fn main() -> ExitCode {
