@@ -221,6 +221,23 @@ pub enum ChannelType {
     Unknown,
 }
 
+/// Part of the sidebar a row stands in, in the order they are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SidebarSection {
+    /// The promoted DM.
+    Promoted,
+    /// Joined channels, by name.
+    Channels,
+    /// Direct messages, newest first.
+    DirectMessages,
+    /// Solo chats, newest first.
+    Solo,
+    /// Open channels the viewer has not joined, by name.
+    Open,
+    /// Archived conversations, by name.
+    Archived,
+}
+
 /// One sidebar row, ready to draw (`unread.md` 12).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SidebarRow {
@@ -228,6 +245,8 @@ pub struct SidebarRow {
     pub channel: ChannelId,
     /// Name to show: the channel's, or the other participants' for a DM.
     pub name: String,
+    /// Part of the sidebar it stands in.
+    pub section: SidebarSection,
     /// Type.
     pub channel_type: ChannelType,
     /// Participants of a DM without the viewer, sorted; empty for other types.
@@ -250,7 +269,7 @@ pub struct SidebarRow {
     pub manual: Manual,
     /// What assistive technology reads.
     pub accessible_name: String,
-    /// Not a member: an open channel that can be read as a timeline only.
+    /// The viewer is a member. Otherwise it is an open channel that can be read as a timeline only.
     pub joined: bool,
     /// Archived by its metadata.
     pub archived: bool,

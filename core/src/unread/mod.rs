@@ -159,6 +159,11 @@ impl Unread {
         self.repair.reconnected(out);
     }
 
+    /// Live events may have been missed on this connection: a background repair, if one was ever asked for.
+    pub fn missed(&mut self, out: &mut Outbox) {
+        self.repair.reconnected(out);
+    }
+
     /// The connection was lost: counts stay and are stale; a running repair fails.
     pub fn disconnected(&mut self, out: &mut Outbox) {
         self.relevance.set_online(false, out);
