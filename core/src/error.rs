@@ -82,6 +82,12 @@ pub enum Error {
         /// Which check failed.
         why: &'static str,
     },
+    /// A fault of Waggle itself: a task panicked. What was saved is safe.
+    #[error("failed inside: {task}")]
+    Failed {
+        /// Which task.
+        task: &'static str,
+    },
     /// The device clock is too far from the relay's to act.
     #[error("the device clock is {skew} s off the relay's")]
     Clock {
@@ -198,6 +204,7 @@ impl Error {
             Self::Network { .. } => "network",
             Self::RelayRefused { .. } => "relay_refused",
             Self::InvalidAnswer { .. } => "invalid_answer",
+            Self::Failed { .. } => "failed",
             Self::Clock { .. } => "clock",
         }
     }
@@ -241,6 +248,7 @@ impl Error {
             Self::RelayRefused { why: Refusal::Auth, .. } => "Signing in failed.",
             Self::RelayRefused { .. } => "The relay refused this.",
             Self::InvalidAnswer { .. } => "The relay answered with something that could not be checked.",
+            Self::Failed { .. } => "Waggle failed inside. What was saved is safe; start again.",
             Self::Clock { .. } => "The clock of this device is wrong.",
         }
     }

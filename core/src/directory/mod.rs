@@ -195,6 +195,14 @@ impl Directory {
             || self.members.get(channel).is_some_and(|m| listed(&m.facts.leaders))
     }
 
+    /// Owners and admins of a channel by the relay's word, sorted (R9).
+    pub fn leaders(&self, channel: ChannelId) -> Vec<PublicKey> {
+        let admins = self.admins.get(channel).into_iter().flat_map(|a| &a.facts);
+        let leaders = self.members.get(channel).into_iter().flat_map(|m| &m.facts.leaders);
+        let all: BTreeSet<PublicKey> = admins.chain(leaders).copied().collect();
+        all.into_iter().collect()
+    }
+
     /// The rosters are this device's own and no complete listing has confirmed them yet (R8b).
     pub fn is_cached(&self) -> bool {
         !self.discovery.complete()

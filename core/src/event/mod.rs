@@ -4,6 +4,9 @@
 //! [`Verifier`]. Facts (channel, ancestry, broadcast, audience) are read at that moment and never again; they come from the
 //! original event, so an edit can change none of them (R11). Nothing here grants access: a reference is a claim.
 
+pub mod authority;
+mod fold;
+pub mod kept;
 mod verify;
 
 pub mod kinds;
@@ -13,6 +16,7 @@ use std::sync::Arc;
 use crate::ids::{ChannelId, EventId, PublicKey, Signature};
 use crate::order::RowKey;
 
+pub use fold::{Epoch, Fold, FoldFacts};
 pub use verify::{Batch, RejectReason, Rejected, Verifier, canonical_id};
 
 /// The marked reference of a reply (`unread.md` 2.1).

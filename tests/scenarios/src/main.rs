@@ -1,2 +1,55 @@
-//! x
-fn main() {}
+//! `waggle-scenarios`: runs scenario files, one line a file.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use waggle_scenarios::files::{Options, SharedMakeDriver, expand, run_files};
+
+/// Runs scenario files against the core and the test relay in virtual time.
+#[derive(Parser)]
+struct Arguments {
+    /// Files, or folders for every .json file below them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Print every relay request and state change with its virtual time.
+    #[arg(long)]
+    trace: bool,
+    /// What randomness follows from: the same file and seed give the same trace.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Files at once.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// Only read the files.
+    #[arg(long)]
+    check: bool,
+}
+
+fn driver() -> Option<SharedMakeDriver> {
+    #[cfg(feature = "native")]
+    let made: Option<SharedMakeDriver> = Some(std::sync::Arc::new(waggle_scenarios::native::make));
+    #[cfg(not(feature = "native"))]
+    let made = None;
+    made
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let driver = if arguments.check { None } else { driver() };
+    if driver.is_none() && !arguments.check {
+        return complain("this build has no way to the core; only --check works");
+    }
+    let options = Options { seed: arguments.seed, trace: arguments.trace, jobs: arguments.jobs, driver };
+    match run_files(&expand(&arguments.paths), &options, &mut std::io::stdout().lock()) {
+        Ok(summary) => ExitCode::from(summary.exit_code()),
+        Err(why) => complain(&why.to_string()),
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a command-line tool speaks so")]
+fn complain(why: &str) -> ExitCode {
+    eprintln!("waggle-scenarios: {why}");
+    ExitCode::from(2)
+}
