@@ -49,7 +49,11 @@ fn room(channels: usize) -> Unread {
         channel_type: ChannelType::Stream,
         admins: Arc::from(Vec::new()),
     };
-    unread.set_channels((0..channels).map(|n| (channel(n), access.clone())), &context(&NoMarks), &mut Outbox::default());
+    unread.set_channels(
+        (0..channels).map(|n| (channel(n), access.clone())),
+        &context(&NoMarks),
+        &mut Outbox::default(),
+    );
     unread
 }
 
@@ -69,7 +73,7 @@ fn held(count: usize, channels: usize) -> Unread {
 }
 
 /// P5: live event, socket text → projection changed, against one signature check.
-pub fn live_event() -> Vec<Line> {
+pub(crate) fn live_event() -> Vec<Line> {
     const LIVE: usize = 256;
     let mut unread = held(3_500, 300);
     let fresh: Vec<Signed> = (0..LIVE).map(|n| message(10_000 + n, 300, "live")).collect();
@@ -118,15 +122,20 @@ fn projection_ns(count: usize, channels: usize) -> f64 {
 }
 
 /// P6: the projection of one live event: a microsecond, flat in what is held and in channels, a hundredth of counting anew.
-pub fn projection() -> Vec<Line> {
+pub(crate) fn projection() -> Vec<Line> {
     let full = projection_ns(WINDOW - 300, 300);
     let small = projection_ns(512, 300);
     let wide = projection_ns(WINDOW - 300, 3_000);
     let unread = held(WINDOW - 300, 300);
-    let anew = (0..9).map(|_| time(|| {
-        let all = unread.recompute(&context(&NoMarks));
-        std::hint::black_box(all.snapshot(&Target::Channel(channel(1))))
-    })).min().unwrap() as f64;
+    let anew = (0..9)
+        .map(|_| {
+            time(|| {
+                let all = unread.recompute(&context(&NoMarks));
+                std::hint::black_box(all.snapshot(&Target::Channel(channel(1))))
+            })
+        })
+        .min()
+        .unwrap() as f64;
     let line = |name, ratio, limit| Line { promise: "P6", name, ratio, limit };
     vec![
         line("projection_microseconds", full / 1_000.0, 1.0),
@@ -155,7 +164,7 @@ impl MarkSource for Through {
 }
 
 /// P7: marking a channel read with k messages in between, over 1 µs + 0.2 µs·k; with 4,000 messages held in all.
-pub fn mark_channel() -> Vec<Line> {
+pub(crate) fn mark_channel() -> Vec<Line> {
     let mut lines = Vec::new();
     for (name, k) in [("mark_read_over_10", 10usize), ("mark_read_over_1000", 1_000)] {
         // One channel holds k, the rest lies elsewhere.
@@ -214,7 +223,7 @@ fn array(part: &[Signed]) -> String {
 }
 
 /// P8: repair of 4,096 events: bytes → verified and stored, in one commit.
-pub fn repair() -> Vec<Line> {
+pub(crate) fn repair() -> Vec<Line> {
     let events: Vec<Signed> = (0..WINDOW).map(|n| message(n, 128, "repair")).collect();
     let arrays: Vec<String> = events.chunks(256).map(array).collect();
     let verifier = Verifier::new();
@@ -247,7 +256,7 @@ pub fn repair() -> Vec<Line> {
 }
 
 /// P14: restore of the full evidence from the store.
-pub fn restore() -> Vec<Line> {
+pub(crate) fn restore() -> Vec<Line> {
     let events: Vec<Signed> = (0..WINDOW).map(|n| message(n, 128, "restore")).collect();
     let verifier = Verifier::new();
     let dir = tempfile::tempdir().unwrap();
@@ -284,7 +293,7 @@ pub fn restore() -> Vec<Line> {
 }
 
 /// P19: allocations of one live event's projection in the steady state, the worst of 256.
-pub fn allocations_per_event() -> Vec<Line> {
+pub(crate) fn allocations_per_event() -> Vec<Line> {
     let mut worst = 0;
     for count in [512, 3_500] {
         let mut unread = held(count, 300);
@@ -308,31 +317,34 @@ pub fn allocations_per_event() -> Vec<Line> {
 }
 
 /// A record for the journal's cases.
-pub fn record(seed: u64) -> Record {
+pub(crate) fn record(seed: u64) -> Record {
     let mut entropy = Entropy::from_seed(seed);
     Record::new(Fresh { slot: entropy.slot(), client_id: entropy.uuid() })
 }
 
 /// A mutation that reads one channel through one second.
-pub fn read(n: usize, second: u64) -> Mutation {
+pub(crate) fn read(n: usize, second: u64) -> Mutation {
     Mutation::Read(Read { marks: vec![Mark::always(Key::Channel(channel(n)), second)], ..Read::default() })
 }
 
 /// The pure half of P7: applying one mark to a record of a thousand.
-pub fn apply_mark() -> Vec<Line> {
+pub(crate) fn apply_mark() -> Vec<Line> {
     let mut record = record(1);
     for n in 0..1_000 {
         let diff = apply(&record, &read(n, T0), &NoFacts).unwrap();
         record.adopt(&diff);
     }
     let mut second = T0;
-    let best = minima(2_001, &mut [&mut || {
-        second += 1;
-        let mutation = read(500, second);
-        let mut diff = None;
-        let spent = time(|| diff = Some(apply(&record, &mutation, &NoFacts).unwrap()));
-        record.adopt(&diff.unwrap());
-        spent
-    }]);
+    let best = minima(
+        2_001,
+        &mut [&mut || {
+            second += 1;
+            let mutation = read(500, second);
+            let mut diff = None;
+            let spent = time(|| diff = Some(apply(&record, &mutation, &NoFacts).unwrap()));
+            record.adopt(&diff.unwrap());
+            spent
+        }],
+    );
     vec![Line { promise: "P7", name: "apply_mark_microseconds", ratio: best[0] as f64 / 1_000.0, limit: 50.0 }]
 }

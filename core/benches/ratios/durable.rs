@@ -37,17 +37,15 @@ fn plaintext(n: usize, bytes: usize) -> String {
 }
 
 /// P9: own snapshot of 4,096 events / 7.5 MB: verify, decrypt and merge, with the one key derivation there is.
-pub fn snapshot() -> Vec<Line> {
+pub(crate) fn snapshot() -> Vec<Line> {
     let (signer, cipher) = cipher();
     let events: Vec<Signed> = (0..4_096u32)
         .map(|n| {
             let nonce = Sha256::digest(n.to_be_bytes()).into();
             let content = cipher.encrypt(&plaintext(n as usize, 1_020), nonce).unwrap();
             let slot = &hex::encode(Sha256::digest(n.to_le_bytes()))[..32];
-            let tags = vec![
-                vec!["d".to_owned(), format!("read-state:{slot}")],
-                vec!["t".to_owned(), "read-state".to_owned()],
-            ];
+            let tags =
+                vec![vec!["d".to_owned(), format!("read-state:{slot}")], vec!["t".to_owned(), "read-state".to_owned()]];
             signer.sign(30078, T0, tags, &content)
         })
         .collect();
@@ -82,7 +80,7 @@ pub fn snapshot() -> Vec<Line> {
 }
 
 /// P10: encrypting and decrypting 40 KiB with the key held, over SHA-256 + ChaCha20 + base64 of the payload.
-pub fn cipher_ratio() -> Vec<Line> {
+pub(crate) fn cipher_ratio() -> Vec<Line> {
     let (_, cipher) = cipher();
     let text = plaintext(1, 40_950);
     let payload = cipher.encrypt(&text, [7; 32]).unwrap();
@@ -112,13 +110,14 @@ fn median(mut values: Vec<u64>) -> u64 {
 }
 
 /// P11: one durable read mark over one 4 KiB write and its fdatasync, by medians; and bytes a mark writes.
-pub fn durable_mark() -> Vec<Line> {
+pub(crate) fn durable_mark() -> Vec<Line> {
     const MARKS: usize = 201;
     let dir = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
     let partition = Partition { host: "relay.example".to_owned(), account: Signer::new("viewer").key() };
     let mut entropy = waggle::entropy::Entropy::from_seed(11);
     let fresh = Fresh { slot: entropy.slot(), client_id: entropy.uuid() };
-    let mut store = SqliteJournal::open(&dir.path().join("journal.sqlite"), partition, fresh, Arc::new(NoHooks)).unwrap();
+    let mut store =
+        SqliteJournal::open(&dir.path().join("journal.sqlite"), partition, fresh, Arc::new(NoHooks)).unwrap();
     let mut file = std::fs::File::create(dir.path().join("yardstick")).unwrap();
     file.write_all(&[0; 65_536]).unwrap();
     file.sync_all().unwrap();

@@ -24,13 +24,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of CPU time this thread has used.
-pub fn cpu_ns() -> u64 {
+pub(crate) fn cpu_ns() -> u64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 /// Times one call by the thread's CPU clock.
-pub fn time<R>(f: impl FnOnce() -> R) -> u64 {
+pub(crate) fn time<R>(f: impl FnOnce() -> R) -> u64 {
     let start = cpu_ns();
     std::hint::black_box(f());
     cpu_ns() - start
@@ -58,17 +58,17 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations made by one call.
-pub fn allocations(f: impl FnOnce()) -> usize {
+pub(crate) fn allocations(f: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     f();
     ALLOCATIONS.load(Ordering::Relaxed) - before
 }
 
 /// Rounds of every case; the minimum counts.
-pub const ROUNDS: usize = 41;
+pub(crate) const ROUNDS: usize = 41;
 
 /// Minimum of each of the given cases over interleaved rounds.
-pub fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> {
+pub(crate) fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> {
     let mut best = vec![u64::MAX; cases.len()];
     for _ in 0..rounds {
         for (slot, case) in best.iter_mut().zip(cases.iter_mut()) {
@@ -79,11 +79,11 @@ pub fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> 
 }
 
 /// One measured promise.
-pub struct Line {
-    pub promise: &'static str,
-    pub name: &'static str,
-    pub ratio: f64,
-    pub limit: f64,
+pub(crate) struct Line {
+    pub(crate) promise: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) ratio: f64,
+    pub(crate) limit: f64,
 }
 
 /// A promise's number and what measures it; a measurement may yield several lines.

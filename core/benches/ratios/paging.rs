@@ -57,8 +57,14 @@ fn page_case(forged: bool, remembered: bool, promise: &'static str, name: &'stat
         let mut json = page.json();
         let mut rows = page.rows;
         if forged {
-            let sig = serde_json::from_str::<serde_json::Value>(&page.events[7].json).unwrap()["sig"].as_str().unwrap().to_owned();
-            let other = serde_json::from_str::<serde_json::Value>(&page.events[8].json).unwrap()["sig"].as_str().unwrap().to_owned();
+            let sig = serde_json::from_str::<serde_json::Value>(&page.events[7].json).unwrap()["sig"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+            let other = serde_json::from_str::<serde_json::Value>(&page.events[8].json).unwrap()["sig"]
+                .as_str()
+                .unwrap()
+                .to_owned();
             json = json.replacen(&sig, &other, 1);
             rows -= 1;
         }
@@ -79,22 +85,22 @@ fn page_case(forged: bool, remembered: bool, promise: &'static str, name: &'stat
 }
 
 /// P1: bytes → verified, classified, cursor-checked page, the worst of three spreads of authors.
-pub fn page_ingest() -> Vec<Line> {
+pub(crate) fn page_ingest() -> Vec<Line> {
     page_case(false, false, "P1", "page_ingest", 1.12)
 }
 
 /// P2: the same without the signatures: every one is remembered.
-pub fn page_without_signatures() -> Vec<Line> {
+pub(crate) fn page_without_signatures() -> Vec<Line> {
     page_case(false, true, "P2", "page_without_signatures", 0.12)
 }
 
 /// P3: one forged event is rejected alone.
-pub fn one_forged() -> Vec<Line> {
+pub(crate) fn one_forged() -> Vec<Line> {
     page_case(true, false, "P3", "one_forged_of_a_page", 1.75)
 }
 
 /// P4: the same (id, signature) again costs no signature check, whatever it comes by.
-pub fn seen_again() -> Vec<Line> {
+pub(crate) fn seen_again() -> Vec<Line> {
     let page = Page::new(ROWS, Authors::Thirty, "again");
     let verifier = Verifier::new();
     ingest(page.json().as_bytes(), page.relay, &verifier);
@@ -109,7 +115,7 @@ pub fn seen_again() -> Vec<Line> {
 
 /// P12: open the store → first 50-row page, verified, handed out; warm. The limit is 1.25 F1 of the page and one millisecond, so the
 /// ratio is of what remains after that millisecond. Wall clock, as a disk is part of it.
-pub fn first_page() -> Vec<Line> {
+pub(crate) fn first_page() -> Vec<Line> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("cache.sqlite");
     let page = Page::new(50, Authors::Thirty, "kept");

@@ -141,11 +141,7 @@ impl Engine {
                 self.mute_effects(effects);
                 self.with_sync(|sync, io| sync.live(event, io));
             }
-            kinds::PROFILE => {
-                if self.profiles.take(event) {
-                    self.names_changed(&[event.pubkey].into());
-                }
-            }
+            kinds::PROFILE if self.profiles.take(event) => self.names_changed(&[event.pubkey].into()),
             _ if matches!(source, Source::Channels(_)) => {
                 // Evidence first: whether a row is unread is asked when it is drawn.
                 let marks = Marks(&self.record);
