@@ -318,3 +318,5 @@ pub const SESSION_INPUTS: usize = 1_024;
 pub const BATCH_INPUTS: usize = 256;
 /// Answers up to this size are decoded where they arrive: a handful of signatures.
 pub const DECODE_INLINE_BYTES: usize = 4 << 10;
+/// Milliseconds after which a channel that answered nothing at all is read once more: relays cache access for ten seconds.
+pub const SECOND_LOOK_MS: u64 = 11_000;

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AccessChange, Directory, LIVE_KINDS, Source, directory_channel};
+use super::{AccessChange, Directory, LIVE_KINDS, Source, Trust, directory_channel};
 use crate::clock::Millis;
 use crate::error::Error;
 use crate::event::{Batch, SharedEvent, kinds};
@@ -87,14 +87,16 @@ impl Discovery {
         self.flights.values().any(|f| matches!(f.ask, Ask::Check(_)))
     }
 
-    fn later(&mut self, now: Millis, everything: bool) {
+    /// Plans a repetition: after the usual wait, or after `named` seconds where the relay asked for more.
+    fn later(&mut self, now: Millis, everything: bool, named: Option<u32>) {
         if let Some((_, all)) = &mut self.retry {
             *all |= everything;
             return;
         }
         let wait = self.backoff_ms.clamp(limits::RETRY_MIN_MS, limits::RETRY_MAX_MS);
         self.backoff_ms = wait.saturating_mul(2);
-        self.retry = Some((now.plus(wait), everything));
+        let named = u64::from(named.unwrap_or(0)).saturating_mul(1_000);
+        self.retry = Some((now.plus(wait.max(named)), everything));
     }
 }
 
@@ -220,22 +222,24 @@ impl Directory {
     }
 
     fn send(&mut self, flight: Flight, out: &mut Outbox) {
-        let by_id = |kinds: &[u16], channels: &[ChannelId]| {
-            let most = u32::try_from(channels.len() * kinds.len()).unwrap_or(limits::DIRECTORY_PAGE);
-            let d = Some(channels.iter().map(ToString::to_string).collect());
-            Filter { d, ..Filter::kinds(kinds) }.limit(most)
+        let by_id = |kinds: &[u16], channels: &[ChannelId]| Filter {
+            d: Some(channels.iter().map(ToString::to_string).collect()),
+            ..Filter::kinds(kinds)
         };
-        let filter = match &flight.ask {
-            Ask::Mine => Filter { p: Some(vec![self.viewer_hex.clone()]), ..Filter::kinds(&[kinds::MEMBERS]) }
-                .limit(limits::DIRECTORY_PAGE),
-            Ask::Browse => Filter::kinds(&[kinds::CHANNEL]).limit(limits::DIRECTORY_PAGE),
+        let mut filter = match &flight.ask {
+            Ask::Mine => Filter { p: Some(vec![self.viewer_hex.clone()]), ..Filter::kinds(&[kinds::MEMBERS]) },
+            Ask::Browse => Filter::kinds(&[kinds::CHANNEL]),
             Ask::Describe(channels) => by_id(&[kinds::CHANNEL, kinds::ADMINS], channels),
             Ask::Check(channels) => by_id(&LIVE_KINDS, channels),
-        };
-        let filter = match flight.cursor {
-            Some(cursor) => filter.before(cursor),
-            None => filter,
-        };
+        }
+        .limit(limits::DIRECTORY_PAGE);
+        if let Trust::Key(relay) = &self.trust {
+            // What others sign under these kinds must not crowd the relay's own word out of a page.
+            filter = filter.by(relay);
+        }
+        if let Some(cursor) = flight.cursor {
+            filter = filter.before(cursor);
+        }
         let priority = if flight.ask == Ask::Browse { Priority::Background } else { Priority::Foreground };
         let id = out.send(Request::query(Purpose::Roster, priority, vec![filter]));
         self.discovery.flights.insert(id, flight);
@@ -260,6 +264,10 @@ impl Directory {
     }
 
     fn fail(&mut self, ask: Ask, error: Error, now: Millis) {
+        let named = match error {
+            Error::RelayRefused { retry_after, .. } => retry_after,
+            _ => None,
+        };
         self.discovery.error = Some(error);
         if !self.discovery.connected {
             return;
@@ -267,9 +275,9 @@ impl Directory {
         match ask {
             Ask::Check(channels) => {
                 self.discovery.due.extend(channels);
-                self.discovery.later(now, false);
+                self.discovery.later(now, false, named);
             }
-            Ask::Mine | Ask::Describe(_) | Ask::Browse => self.discovery.later(now, true),
+            Ask::Mine | Ask::Describe(_) | Ask::Browse => self.discovery.later(now, true, named),
         }
     }
 
@@ -385,7 +393,7 @@ impl Directory {
         if *times < limits::GRANT_CHECKS {
             *times += 1;
             self.discovery.due.insert(channel);
-            self.discovery.later(now, false);
+            self.discovery.later(now, false, None);
         }
     }
 }

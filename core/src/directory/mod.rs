@@ -278,7 +278,7 @@ impl Directory {
         }
     }
 
-    /// Takes in one directory event or nothing. Says whether it is a relay-signed roster listing the viewer that counts.
+    /// Takes in one directory event or nothing. Says whether it is a relay-signed roster and its channel is allowed now.
     fn take(&mut self, event: &SharedEvent, source: Source, change: &mut AccessChange) -> bool {
         let Some(channel) = directory_channel(event).filter(|_| self.trust.accepts(event)) else { return false };
         let listed = match event.kind {
@@ -309,7 +309,8 @@ impl Directory {
     ) -> bool {
         let standing = self.members.standing(channel, event);
         if standing == Standing::Older || !self.members.fits(channel) {
-            return false;
+            // A relay that is behind still lists a member.
+            return self.member(channel);
         }
         let facts = Roster::parse(event, &self.viewer_hex);
         let listed = facts.viewer;

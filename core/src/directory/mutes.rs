@@ -334,9 +334,13 @@ impl Mutes {
             Ok(_) => NOT_EVENTS,
             Err(error) => error.into(),
         };
+        let named = match failure {
+            Error::RelayRefused { retry_after: Some(seconds), .. } => u64::from(seconds).saturating_mul(1_000),
+            _ => 0,
+        };
         self.error = Some(failure);
         if self.connected {
-            self.retry = Some(now.plus(self.backoff_ms));
+            self.retry = Some(now.plus(self.backoff_ms.max(named)));
             self.backoff_ms = self.backoff_ms.saturating_mul(2).min(limits::RETRY_MAX_MS);
         }
     }

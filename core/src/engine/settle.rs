@@ -2,7 +2,7 @@
 
 use super::facts::{self, FoldScene, Marks};
 use super::saves::{For, Save};
-use super::{Effect, Engine, Keep, OpId, Reply, Room, Stage, WindowCall};
+use super::{Effect, Engine, Keep, OpId, Reply, Room, WindowCall};
 use crate::error::Error;
 use crate::event::SharedEvent;
 use crate::event::kept::KeptPage;

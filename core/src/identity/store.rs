@@ -265,7 +265,7 @@ pub(super) mod tests {
             store.put("waggle", &format!("n{n}"), &secret).unwrap();
         }
         assert_eq!(store.put("waggle", "one-more", &secret).unwrap_err().code(), "capacity");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside the file");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside the file");
     }
 
     #[cfg(unix)]
@@ -276,8 +276,8 @@ pub(super) mod tests {
         let path = folder.path().join("keys.json");
         let store = FileSecrets::unprotected_at(&path);
         store.put("waggle", "a", &Secret::generate(&mut Entropy::from_seed(1))).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         assert_eq!(store.get("waggle", "a").err().unwrap().code(), "unsupported");
     }
 
@@ -291,6 +291,6 @@ pub(super) mod tests {
         let corrupt = Error::Storage { kind: StorageKind::Corrupt };
         assert_eq!(store.put("waggle", "a", &secret).unwrap_err(), corrupt);
         assert_eq!(store.accounts("waggle").unwrap_err(), corrupt);
-        assert_eq!(std::fs::read(&path).unwrap(), b"{\"secrets\":{\"waggle\":");
+        assert_eq!(fs::read(&path).unwrap(), b"{\"secrets\":{\"waggle\":");
     }
 }

@@ -461,11 +461,11 @@ impl Work<'_> {
     fn bequeath(&mut self, key: &Key, cover: &Key) {
         let Some(Held { place: Place::Journal { recent }, .. }) = self.row(key).held else { return };
         let mut heir = self.row(cover);
-        if let Some(Held { place: Place::Journal { recent: own }, .. }) = &mut heir.held {
-            if recent > *own {
-                *own = recent;
-                self.set(cover, heir);
-            }
+        if let Some(Held { place: Place::Journal { recent: own }, .. }) = &mut heir.held
+            && recent > *own
+        {
+            *own = recent;
+            self.set(cover, heir);
         }
     }
 
@@ -474,10 +474,10 @@ impl Work<'_> {
         let mut row = self.row(key);
         row.held = None;
         row.home = None;
-        if let (Some(own), Some(cover)) = (row.own, cover) {
-            if self.row(cover).own.is_some_and(|other| other.value >= own.value) {
-                row.own = None;
-            }
+        if let (Some(own), Some(cover)) = (row.own, cover)
+            && self.row(cover).own.is_some_and(|other| other.value >= own.value)
+        {
+            row.own = None;
         }
         self.set(key, row);
     }

@@ -150,11 +150,9 @@ fn read_contexts(contexts: BTreeMap<String, &RawValue>) -> State {
                 *slot = value.map_or(Part::Invalid, Part::Valid);
             }
         } else if !key.starts_with(OVERRIDE_PREFIX)
-            && let Some(value) = value
+            && let (Some(value), Ok(raw_key)) = (value, Key::parse(key.strip_prefix(ESCAPE).unwrap_or(key)))
         {
-            if let Ok(raw_key) = Key::parse(key.strip_prefix(ESCAPE).unwrap_or(key)) {
-                state.raise(&raw_key, value);
-            }
+            state.raise(&raw_key, value);
         }
     }
     for (suffix, parts) in groups {

@@ -159,7 +159,7 @@ impl Sync {
             Some(Ok(()))
         } else if self.capability != Capability::FrontierSync {
             Some(if is_intent_left(io.record) { Err(Error::ReadOnly) } else { Ok(()) })
-        } else if self.link.is_none() && !(idle && !self.is_missing(io)) {
+        } else if self.link.is_none() && (!idle || self.is_missing(io)) {
             Some(Err(offline()))
         } else {
             None
@@ -199,6 +199,7 @@ impl Sync {
         self.accepted = false;
         self.flush_error = result.clone().err();
         match &result {
+            Ok(()) => self.retry_online = false,
             Err(Error::Network { .. }) => self.retry_online = true,
             Err(Error::RelayRefused { why: Refusal::RateLimited, retry_after }) => {
                 let wait = u64::from(retry_after.unwrap_or(limits::RATE_LIMIT_WAIT));
@@ -247,6 +248,7 @@ impl Sync {
         self.attempted = self.attempted.max(io.record.revision());
         let pending: BTreeSet<EventId> = io.record.pending().iter().map(|p| p.id).collect();
         self.intake.sealed.retain(|id, _| pending.contains(id));
+        self.intake.forget_seen(|slot, _| io.record.slots().contains(slot));
         if !self.refuse_overrides(io) {
             let slots = io.record.slots().iter().copied().collect();
             self.read_back(Why::Start, &slots, io);
@@ -310,6 +312,11 @@ impl Sync {
                 self.intake.offer(event, &self.viewer, io.record);
             }
         }
+        if why == Why::Start {
+            // All own coordinates were asked for: one that is not in the answer is not there. What another client was seen to
+            // hold stays remembered all the same: such a slot is never written to.
+            self.intake.forget_seen(|slot, seen| found.contains_key(slot) || !seen.ours);
+        }
         if let Some(flush) = &mut self.flush {
             flush.found = found;
             flush.enter(Stage::Digesting(why), io);
@@ -342,17 +349,25 @@ impl Sync {
     /// Gives up a slot that another client took over: a new one is saved in its place before anything is sent (R21).
     fn move_away(&mut self, why: Why, io: &mut Context<'_>) -> bool {
         let Some(lost) = plan::lost_slot(io.record, &self.intake.seen) else { return false };
-        let Some(flush) = &mut self.flush else { return false };
-        flush.moves += 1;
-        flush.planned = false;
-        if flush.moves > limits::SLOT_MOVES {
-            self.end_flush(Err(Error::Busy { what: "read-state slot" }), io);
+        if !self.plan_again(io) {
             return true;
         }
         self.lost = Some(lost);
         let fresh = io.entropy.slot();
         self.save(Mutation::ReplaceSlot { lost, fresh }, Next::Judge(why), io);
         true
+    }
+
+    /// Something else stands where this flush wrote or wants to write: plan once more, a few times at most.
+    fn plan_again(&mut self, io: &mut Context<'_>) -> bool {
+        let Some(flush) = &mut self.flush else { return false };
+        flush.planned = false;
+        flush.moves += 1;
+        let may = flush.moves <= limits::SLOT_MOVES;
+        if !may {
+            self.end_flush(Err(Error::Busy { what: "read-state slot" }), io);
+        }
+        may
     }
 
     /// Sends what is pending, first unfinished first; then plans once.
@@ -457,8 +472,8 @@ impl Sync {
         if let (Some(room), true) = (&mut self.room, holds) {
             room.stored(pending.slot, pending.json.len());
         }
-        if let Some(flush) = &mut self.flush {
-            flush.planned &= holds;
+        if !holds && !self.plan_again(io) {
+            return;
         }
         self.accepted = false;
         self.reconciled |= holds;

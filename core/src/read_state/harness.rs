@@ -14,6 +14,7 @@ use crate::error::{Error, NetworkFailure, Refusal, StorageKind};
 use crate::event::{Batch, SharedEvent, Verifier};
 use crate::ids::{ChannelId, SlotId};
 use crate::journal::{Fresh, Key, Mark, Mutation, NoFacts, Read, Record, apply};
+use crate::limits;
 use crate::model::{Capability, SyncStatus};
 use crate::request::{Answer, Body, Outbox, Outcome, Purpose, Request, RequestError, RequestId, SnapshotEnvelope};
 use crate::testing::{Author, Template, template};
@@ -75,6 +76,7 @@ pub(super) struct World {
     pub(super) saves: VecDeque<Result<(), Error>>,
     pub(super) held: Option<Vec<(OpId, Mutation)>>,
     pub(super) lock: Result<(), Error>,
+    /// Read-backs lag behind this installation's own writes.
     pub(super) readback_empty: bool,
     /// Requests are swallowed: nothing is answered.
     pub(super) mute: bool,
@@ -87,6 +89,12 @@ pub(super) struct World {
     pub(super) damage: Option<fn(&mut SnapshotEnvelope)>,
     /// Answers the next load with this instead.
     pub(super) load_error: Option<RequestError>,
+    /// Answers a snapshot request with a plain array, as a relay that does not know it.
+    pub(super) plain: bool,
+    /// Further events of a plain array, after those stored.
+    pub(super) extra: Vec<SharedEvent>,
+    /// The loads asked for.
+    pub(super) loads: Vec<Request>,
     calls: u64,
 }
 
@@ -128,6 +136,9 @@ impl World {
             tamper: None,
             damage: None,
             load_error: None,
+            plain: false,
+            extra: Vec::new(),
+            loads: Vec::new(),
             calls: 0,
         }
     }
@@ -376,6 +387,7 @@ impl World {
             }
             CryptoJob::Seal(job) => {
                 self.log.push(Step::Seal);
+                self.check_sealed(&job.plaintext);
                 let result = job.run(&self.cipher, |unsigned| {
                     let unsigned = match &self.tamper {
                         Some(tamper) => tamper(unsigned, &self.me),
@@ -389,7 +401,35 @@ impl World {
         }
     }
 
+    /// R19: nothing but own values, no message marks, never past the budget.
+    fn check_sealed(&self, plaintext: &str) {
+        assert!(plaintext.len() <= limits::BLOB_BYTES);
+        let blob = blob::parse(plaintext.as_bytes()).unwrap();
+        assert!(blob.state.overrides.is_empty() && blob.client_id == self.record.header().client_id);
+        for (key, value) in &blob.state.frontiers {
+            let own = self.record.row(key).and_then(|row| row.own).expect("only own keys are sealed");
+            assert!(!key.is_message() && *value <= own.value);
+        }
+    }
+
+    /// Saved before it is sent, and never over another client's state (R21).
+    fn check_published(&self, json: &str, event: &SharedEvent) {
+        assert!(self.record.pending().iter().any(|p| p.json == json), "saved before it is sent");
+        let Some(held) = event.values("d").next().and_then(|d| self.stored.get(d)) else { return };
+        if let Some(client) = self.client_of(held) {
+            assert_eq!(client, self.record.header().client_id, "another client's slot is not written to");
+        }
+    }
+
+    fn client_of(&self, event: &SharedEvent) -> Option<String> {
+        let plaintext = self.cipher.decrypt(&event.content).ok()?;
+        Some(blob::parse(&plaintext).ok()?.client_id)
+    }
+
     fn serve(&mut self, id: RequestId, request: &Request) {
+        if matches!(request.purpose, Purpose::Snapshot | Purpose::ReadState) {
+            self.loads.push(request.clone());
+        }
         if self.mute {
             return;
         }
@@ -397,6 +437,7 @@ impl World {
             Body::Publish(json) => self.take(json),
             Body::Snapshot(_) => match self.load_error.take() {
                 Some(error) => Err(error),
+                None if self.plain => Ok(Answer::Events(self.query(Purpose::ReadState, None))),
                 None => Ok(Answer::Snapshot(Box::new(self.snapshot()))),
             },
             Body::Query(filters) => {
@@ -416,14 +457,14 @@ impl World {
     }
 
     fn query(&self, purpose: Purpose, d: Option<&[String]>) -> Batch {
-        if purpose == Purpose::Readback && self.readback_empty {
-            return Batch::default();
-        }
+        let lagging = purpose == Purpose::Readback && self.readback_empty;
         let wanted = |event: &&SharedEvent| match d {
+            Some(_) if lagging && self.client_of(event).is_none_or(|c| c == self.record.header().client_id) => false,
             Some(d) => event.values("d").next().is_some_and(|v| d.iter().any(|w| w == v)),
             None => event.values("t").any(|t| t == "read-state"),
         };
-        Batch { events: self.stored.values().filter(wanted).cloned().collect(), rejected: Vec::new() }
+        let events = self.stored.values().chain(&self.extra).filter(wanted).cloned().collect();
+        Batch { events, rejected: Vec::new() }
     }
 
     pub(super) fn snapshot(&self) -> SnapshotEnvelope {
@@ -447,6 +488,7 @@ impl World {
     fn take(&mut self, json: &str) -> Outcome {
         self.published.push(json.to_owned());
         let event = self.verifier.event(json).unwrap();
+        self.check_published(json, &event);
         let reply = self.replies.pop_front();
         match &reply {
             Some(Reply::Refused(text)) => {

@@ -14,6 +14,7 @@ use super::blob::{self, Blob, Unreadable};
 use super::crypto::{CryptoJob, DecodeJob, JobId};
 use super::plan::{Observed, Sightings};
 use super::sync::{Context, Effect, Ids, OpId};
+use crate::clock::Millis;
 use crate::error::Error;
 use crate::event::SharedEvent;
 use crate::ids::{EventId, PublicKey, SlotId};
@@ -49,7 +50,7 @@ pub(super) struct Intake {
     /// Newest version on its way, by coordinate.
     underway: BTreeMap<SlotId, RowKey>,
     inbox: BTreeMap<SlotId, SharedEvent>,
-    decoding: Option<DecodeJob>,
+    decoding: Option<(DecodeJob, Millis)>,
     decoded: VecDeque<(SlotId, RowKey, Blob)>,
     digest: Digest,
     saving: Option<(OpId, Digest)>,
@@ -85,7 +86,10 @@ impl Intake {
     pub(super) fn offer(&mut self, event: &SharedEvent, viewer: &PublicKey, record: &Record) {
         let Some(slot) = blob::own_coordinate(event, viewer) else { return };
         let key = event.key();
-        let known = self.versions.get(&slot).into_iter().chain(self.underway.get(&slot)).min();
+        // A slot another process just added to the journal was a peer's until now: its contents are wanted once more.
+        let unseen = record.slots().contains(&slot) && !self.seen.contains_key(&slot);
+        let version = self.versions.get(&slot).filter(|_| !unseen);
+        let known = version.into_iter().chain(self.underway.get(&slot)).min();
         if known.is_some_and(|known| key >= *known) {
             return;
         }
@@ -98,7 +102,10 @@ impl Intake {
             }
             return;
         }
-        if known.is_none() && self.versions.len() + self.underway.len() >= limits::COORDINATES {
+        if known.is_none()
+            && !self.versions.contains_key(&slot)
+            && self.versions.len() + self.underway.len() >= limits::COORDINATES
+        {
             self.forget();
             self.failure = Some(Error::Capacity { what: "read-state coordinates" });
             return;
@@ -109,6 +116,11 @@ impl Intake {
         }
         self.underway.insert(slot, key);
         self.inbox.insert(slot, event.clone());
+    }
+
+    /// Forgets what was seen at coordinates that are not ours any more, or not there any more.
+    pub(super) fn forget_seen(&mut self, keep: impl Fn(&SlotId, &Observed) -> bool) {
+        self.seen.retain(|slot, observed| keep(slot, observed));
     }
 
     /// Forgets all versions; they are read again when they are next offered.
@@ -151,17 +163,22 @@ impl Intake {
         }
         let job = DecodeJob { id: ids.job(), events };
         io.effects.push(Effect::Crypto(CryptoJob::Decode(job.clone())));
-        self.decoding = Some(job);
+        self.decoding = Some((job, io.now.mono.plus(limits::SIGNER_DEADLINE_MS)));
     }
 
     /// Whether the job is this one's.
     pub(super) fn is_decoding(&self, job: JobId) -> bool {
-        self.decoding.as_ref().is_some_and(|d| d.id == job)
+        self.decoding.as_ref().is_some_and(|(decoding, _)| decoding.id == job)
     }
 
-    /// Takes in a job's result.
+    /// When to give up on the holder of the key.
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        self.decoding.as_ref().map(|(_, deadline)| *deadline)
+    }
+
+    /// Takes in a job's result. Events without one count as not decrypted by the signer.
     pub(super) fn decoded(&mut self, results: Vec<Result<Blob, Unreadable>>, viewer: &PublicKey) {
-        let Some(job) = self.decoding.take() else { return };
+        let Some((job, _)) = self.decoding.take() else { return };
         let missing = std::iter::repeat_with(|| Err(Unreadable::Signer));
         for (event, result) in job.events.iter().zip(results.into_iter().chain(missing)) {
             let Some(slot) = blob::own_coordinate(event, viewer) else { continue };

@@ -105,6 +105,12 @@ impl Sync {
         self.end_load(result, io);
     }
 
+    /// A live event could not be taken in: the markers are not complete any more, until the next load.
+    pub(super) fn live_failed(&mut self, error: Error) {
+        self.reach = Completeness::Unknown;
+        self.load_error = Some(error);
+    }
+
     pub(super) fn abort_load(&mut self, error: &Error, io: &mut Context<'_>) {
         let Some(load) = self.load.take() else { return };
         if let Some(id) = load.request {

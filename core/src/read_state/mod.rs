@@ -27,4 +27,10 @@ pub use sync::{CallId, Context, Effect, OpId, Sync};
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod load_tests;
+#[cfg(test)]
 mod publish_tests;
+#[cfg(test)]
+mod sim_tests;
+#[cfg(test)]
+mod slot_tests;

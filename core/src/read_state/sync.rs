@@ -361,7 +361,13 @@ impl Sync {
     /// The app goes to the background: publishes at once what is unpublished, and arms no timer until [`Sync::resume`].
     pub fn suspend(&mut self, call: CallId, io: &mut Context<'_>) {
         self.suspended = true;
-        self.ask_flush(vec![call.into()], io);
+        if self.link.is_none() && is_intent_left(io.record) {
+            // Being offline is no failure of going to the background.
+            self.retry_online = true;
+            io.done(call, Err(offline()));
+        } else {
+            self.ask_flush(vec![call.into()], io);
+        }
         self.settle(io);
     }
 
@@ -380,7 +386,7 @@ impl Sync {
     /// When [`Sync::on_wake`] is wanted next.
     pub fn next_wake(&self) -> Option<Millis> {
         let flush = self.flush.as_ref().and_then(Flush::deadline);
-        [self.timer, self.retry_at, self.due_at, flush].into_iter().flatten().min()
+        [self.timer, self.retry_at, self.due_at, flush, self.intake.deadline()].into_iter().flatten().min()
     }
 
     /// Time has passed.
@@ -388,7 +394,10 @@ impl Sync {
         let now = io.now.mono;
         let passed = |at: Option<Millis>| at.is_some_and(|at| at <= now);
         if passed(self.flush.as_ref().and_then(Flush::deadline)) {
-            self.end_flush(Err(Error::Busy { what: "signer" }), io);
+            self.end_flush(Err(Error::Busy { what: "signer or publisher lock" }), io);
+        }
+        if passed(self.intake.deadline()) {
+            self.intake.decoded(Vec::new(), &self.viewer);
         }
         if passed(self.due_at) {
             self.intake.take_due(io.server_now());
@@ -450,6 +459,9 @@ impl Sync {
             } else if self.flush.as_ref().is_some_and(Flush::is_digesting) {
                 self.flush_digested(io);
             } else {
+                if let Some(error) = self.intake.take_failure() {
+                    self.live_failed(error);
+                }
                 break;
             }
         }

@@ -251,9 +251,9 @@ impl Admission {
         }
     }
 
-    /// The refusal of a request whose deadline passes while the pause still runs.
+    /// The refusal of a request whose deadline comes before the pause ends.
     fn paused_beyond(&self, now: Millis, deadline: Millis) -> Option<RequestError> {
-        (self.paused_until > deadline).then(|| RequestError::Refused {
+        (self.paused_until >= deadline).then(|| RequestError::Refused {
             status: 429,
             why: Refusal::RateLimited,
             text: String::new(),

@@ -169,8 +169,10 @@ fn a_rate_limit_pauses_everything() {
         refused,
         RequestError::Refused { status: 429, why: Refusal::RateLimited, text: String::new(), retry_after: Some(29) }
     );
-    submit(&mut queue, 28_000, 8, Foreground).unwrap();
-    assert_eq!(queue.pump(Millis(38_000)).start, [RequestId(8)].map(|_| RequestId(8))[..0], "its deadline has passed");
+    assert!(submit(&mut queue, 28_000, 7, Foreground).is_err(), "its deadline comes with the end of the pause");
+    submit(&mut queue, 28_001, 8, Foreground).unwrap();
+    assert_eq!(started(&mut queue, 37_999), [0; 0]);
+    assert_eq!(started(&mut queue, 38_000), [8]);
     submit(&mut queue, 38_000, 9, Foreground).unwrap();
     assert_eq!(started(&mut queue, 38_000), [9]);
 }

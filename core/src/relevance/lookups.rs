@@ -49,8 +49,29 @@ enum State {
 
 struct Entry {
     age: u64,
+    /// Roots that replies claim, in the order they came.
     roots: Vec<EventId>,
+    /// How many of them an answer has covered.
+    settled: usize,
     state: State,
+}
+
+impl Entry {
+    /// A further root cannot be recorded.
+    fn is_full(&self) -> bool {
+        self.roots.len() >= limits::LOOKUP_ROOTS
+    }
+
+    fn is_settled(&self, root: &EventId) -> bool {
+        if matches!(self.state, State::Done { witness: Some(_), .. }) {
+            return true;
+        }
+        match self.roots.iter().position(|known| known == root) {
+            Some(at) => at < self.settled,
+            // Not asked about, and never will be.
+            None => self.is_full() && self.settled == self.roots.len(),
+        }
+    }
 }
 
 /// A parent to be asked about, with the roots its replies claim (R8f).
@@ -125,17 +146,15 @@ impl Lookups {
     /// Whether nothing more is to be learned for a reply that claims `root`. A negative answer says nothing about a root that
     /// was not asked about: a reply is decided by its own root (seed; `unread.md` 4.8 row 4.12).
     pub(super) fn is_settled(&self, key: &LookupKey, root: &EventId) -> bool {
-        self.entries.get(key).is_some_and(|entry| match entry.state {
-            State::Open => false,
-            State::Done { witness: Some(_), .. } => true,
-            State::Done { witness: None, .. } => knows(entry, key, root) || entry.roots.len() >= limits::LOOKUP_ROOTS,
-        })
+        self.entries
+            .get(key)
+            .is_some_and(|entry| entry.is_settled(root) || (key.structure && entry.state != State::Open))
     }
 
     /// Asks, unless that was done already. `root` is what the reply claims.
     pub(super) fn want(&mut self, key: LookupKey, root: EventId, touched: &mut Vec<Touch>) {
         if let Some(entry) = self.entries.get_mut(&key) {
-            if key.structure || knows(entry, &key, &root) || entry.roots.len() >= limits::LOOKUP_ROOTS {
+            if key.structure || entry.roots.contains(&root) || entry.is_full() {
                 return;
             }
             match entry.state {
@@ -147,16 +166,14 @@ impl Lookups {
                 }
             }
             entry.roots.push(root);
-            self.subjects.entry((key.channel, root)).or_default().push(key);
+            index(&mut self.subjects, key, [root]);
             return;
         }
-        let roots = if key.structure || root == key.id { Vec::new() } else { vec![root] };
+        let roots = if key.structure { Vec::new() } else { vec![root] };
         if !key.structure {
-            for id in roots.iter().chain([&key.id]) {
-                self.subjects.entry((key.channel, *id)).or_default().push(key);
-            }
+            index(&mut self.subjects, key, [key.id, root]);
         }
-        self.entries.insert(key, Entry { age: self.next, roots, state: State::Open });
+        self.entries.insert(key, Entry { age: self.next, roots, settled: 0, state: State::Open });
         self.by_age.insert(self.next, key);
         self.next += 1;
         self.queue.push_back(key);
@@ -208,9 +225,11 @@ impl Lookups {
         }
         let Some(entry) = self.entries.get_mut(&key) else { return };
         entry.state = State::Done { witness: witness.map(|w| w.id), more };
+        // Roots are only ever added at the end, so those asked about are the first.
+        entry.settled = asked.roots.len();
         touched.push(key.touch());
         // A further root was claimed while the question was out: it is asked again for that one.
-        if witness.is_none() && entry.roots.iter().any(|root| !asked.roots.contains(root)) {
+        if witness.is_none() && entry.settled < entry.roots.len() {
             entry.state = State::Open;
             self.queue.push_back(key);
         }
@@ -269,6 +288,7 @@ impl Lookups {
             let Some(entry) = self.entries.get_mut(&key) else { continue };
             let asked_again = matches!(entry.state, State::Done { more: true, .. });
             entry.state = State::Done { witness: None, more: false };
+            entry.settled = entry.roots.len();
             if asked_again {
                 self.forget(&key, touched);
             } else {
@@ -320,6 +340,11 @@ impl Lookups {
     }
 }
 
-fn knows(entry: &Entry, key: &LookupKey, root: &EventId) -> bool {
-    *root == key.id || entry.roots.contains(root)
+fn index(subjects: &mut HashMap<Place, Vec<LookupKey>>, key: LookupKey, ids: impl IntoIterator<Item = EventId>) {
+    for id in ids {
+        let keys = subjects.entry((key.channel, id)).or_default();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
 }

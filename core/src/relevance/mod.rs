@@ -119,6 +119,11 @@ impl Relevance {
         self.structures.get(id)
     }
 
+    /// Thread targets of a channel that only structure makes accessible, in no particular order.
+    pub(crate) fn structures_of(&self, channel: ChannelId) -> impl Iterator<Item = Place> + '_ {
+        self.structures.of_channel(channel).map(move |id| (channel, id))
+    }
+
     /// Structures that claim this root.
     pub(crate) fn claiming(&self, root: &EventId) -> &[EventId] {
         self.structures.claiming(root)
@@ -307,7 +312,8 @@ impl Relevance {
         touched: &mut Vec<Touch>,
     ) {
         let own = |id: &EventId| self.own_live(id, asked.key.channel, evidence, access);
-        let held: Vec<_> = std::iter::once(&asked.key.id).chain(&asked.roots).filter_map(own).collect();
+        let others = asked.roots.iter().filter(|root| **root != asked.key.id);
+        let held: Vec<_> = std::iter::once(&asked.key.id).chain(others).filter_map(own).collect();
         let is_new = |row: &&Structure| {
             asked.decided_by(row) && !self.lookups.is_retracted(&row.id) && held.iter().all(|h| h.id != row.id)
         };

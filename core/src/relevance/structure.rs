@@ -65,6 +65,11 @@ impl Structures {
         self.by_id.get(id).map(|(_, structure)| structure)
     }
 
+    /// All of a channel, in no particular order.
+    pub(super) fn of_channel(&self, channel: ChannelId) -> impl Iterator<Item = EventId> + '_ {
+        self.by_id.values().filter(move |(_, s)| s.channel == channel).map(|(_, s)| s.id)
+    }
+
     pub(super) fn claiming(&self, root: &EventId) -> &[EventId] {
         self.by_claimed.get(root).map_or(&[], Vec::as_slice)
     }

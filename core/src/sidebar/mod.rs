@@ -26,7 +26,7 @@ use crate::ids::ChannelId;
 use crate::model::{SidebarRow, SidebarSection, SidebarState};
 
 pub use cues::{Cue, CueTarget, Cues, Extent, Placed, cues, cues_of_range};
-pub use names::{ThreadButton, thread_button};
+pub use names::{ThreadButton, conversation_name, thread_button};
 pub use row::{Conversation, row};
 
 /// Position of a row in the sidebar: section, then the section's own order, then the channel id.

@@ -1,7 +1,21 @@
 //! What assistive technology reads: the same facts in words, and whether they are observed, possibly out of date, or this
 //! device's own mark (`unread.md` 12.1, 12.3). Nothing is said about the unknown and about observed zero.
 
-use crate::model::{Freshness, Manual, UnreadSnapshot};
+use crate::model::{ChannelType, Freshness, Manual, UnreadSnapshot};
+
+/// What a conversation is called: a DM by the others in it (its own name says nothing, `relay-measured.md` 6), everything else by
+/// its metadata.
+pub fn conversation_name(
+    channel_type: ChannelType,
+    name: Option<&str>,
+    others: impl IntoIterator<Item = String>,
+) -> String {
+    if channel_type != ChannelType::Dm {
+        return name.unwrap_or("Unnamed channel").to_owned();
+    }
+    let others: Vec<_> = others.into_iter().collect();
+    if others.is_empty() { "Notes to self".to_owned() } else { others.join(", ") }
+}
 
 /// The facts a name tells.
 #[derive(Debug)]

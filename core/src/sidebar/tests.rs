@@ -191,6 +191,15 @@ fn accessible_names() {
     assert_eq!(Case::channel(3, 1).stale().looks(), Case::channel(3, 1).looks(), "staleness is only in the name");
 }
 
+#[test]
+fn conversations_have_names() {
+    let others = || ["ada".to_owned(), "bo".to_owned()];
+    assert_eq!(conversation_name(ChannelType::Dm, Some("DM"), others()), "ada, bo");
+    assert_eq!(conversation_name(ChannelType::Dm, Some("DM"), []), "Notes to self");
+    assert_eq!(conversation_name(ChannelType::Stream, Some("general"), others()), "general");
+    assert_eq!(conversation_name(ChannelType::Unknown, None, others()), "Unnamed channel");
+}
+
 fn named(name: &str, section: SidebarSection, latest_at: Option<u64>) -> SidebarRow {
     let mut row = Case::channel(0, 0).row();
     (row.channel, row.name, row.section, row.latest_at) = (channel(name), name.into(), section, latest_at);

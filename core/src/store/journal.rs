@@ -19,8 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, StorageKind};
-use crate::ids::PublicKey;
-use crate::journal::{Coverage, Diff, Mutation, Record};
+use crate::event::{Verifier, kinds};
+use crate::ids::{PublicKey, SlotId};
+use crate::journal::{Coverage, Diff, Mutation, Record, Signed};
 
 pub use memory::{MemoryDisk, MemoryJournal};
 pub use sqlite::SqliteJournal;
@@ -206,6 +207,31 @@ impl Hooks for Faults {
 
 fn at(hooks: &dyn Hooks, effect: Effect) -> Result<(), Error> {
     hooks.at(effect).map_err(|kind| Error::Storage { kind })
+}
+
+/// What a pending event is, if it is read state of this account, correctly signed.
+fn signed(verifier: &Verifier, account: &PublicKey, json: &str) -> Option<Signed> {
+    let event = verifier.event(json).ok()?;
+    let slot = SlotId::parse(event.single("d")?.strip_prefix("read-state:")?).ok()?;
+    let fits = event.pubkey == *account
+        && event.kind == kinds::APP_DATA
+        && event.values("t").filter(|t| *t == "read-state").count() == 1;
+    fits.then_some(Signed { id: event.id, created_at: event.created_at, slot })
+}
+
+/// Refuses to save a pending event that could not be loaded again.
+fn check_pending(mutation: &Mutation, account: &PublicKey) -> Result<(), Error> {
+    let events = match mutation {
+        Mutation::SavePending(events) => events.as_slice(),
+        Mutation::ReplacePending { event, .. } => std::slice::from_ref(event),
+        _ => return Ok(()),
+    };
+    let verifier = Verifier::new();
+    let fits = events.iter().all(|event| {
+        let (id, slot, created_at) = (event.id, event.slot, event.created_at.into());
+        signed(&verifier, account, &event.json) == Some(Signed { id, created_at, slot })
+    });
+    if fits { Ok(()) } else { Err(Error::InvalidArgument { what: "pending event" }) }
 }
 
 /// What an update of a partition fails with once that was deleted: nothing comes back by itself.

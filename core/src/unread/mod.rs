@@ -258,7 +258,12 @@ impl Unread {
             self.cache.events.extend(stored);
         }
         self.dirty.all |= delta.freshened;
-        self.dirty.channels.extend(delta.discovered.iter().copied());
+        for channel in &delta.discovered {
+            // Null becomes zero, for the channel and for threads whose root was known already.
+            self.dirty.channels.push(*channel);
+            self.dirty.activity.push(*channel);
+            self.dirty.threads.extend(self.relevance.structures_of(*channel));
+        }
         self.add_messages(delta.messages.iter().copied(), touched, ctx);
         self.absorb_deleted(&delta.deleted, touched);
         for id in &delta.edited {

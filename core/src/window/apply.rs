@@ -78,6 +78,9 @@ impl Timeline {
                 shared.fold.forget_unseen(&row.id, shared.epoch);
             }
         }
+        if page.changes_capped {
+            self.changes.want(page.rows.iter().map(|r| r.id));
+        }
         for (summary, event) in &page.summaries {
             shared.counts.summary_of_page(*summary, event, reading.sent_at);
         }

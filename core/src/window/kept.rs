@@ -28,7 +28,7 @@ impl Timeline {
             Body::Thread(thread, root) => {
                 let next = if thread.more() == More::No { KeptNext::End } else { KeptNext::Unknown };
                 let mut ids = vec![*root];
-                ids.extend(thread.contiguous().take(limits::KEPT_ROWS).map(|k| k.id));
+                ids.extend(thread.contiguous().iter().take(limits::KEPT_ROWS).map(|k| k.id));
                 vec![keep_page(shared, false, ids.iter(), next)]
             }
         }

@@ -337,7 +337,12 @@ impl Windows {
     fn live_summary(&mut self, event: &SharedEvent) -> Vec<EventId> {
         let believed = page::parse_summary(event).filter(|_| self.shared.believes(&event.pubkey));
         let Some(summary) = believed else { return Vec::new() };
-        if self.shared.fold.get(&summary.root).is_none_or(|row| row.channel() != event.channel()) {
+        let fits = match self.shared.fold.get(&summary.root) {
+            Some(row) => row.channel() == event.channel(),
+            // Its row may be on the page that is under way.
+            None => self.timelines.iter().any(|(key, t)| Some(key.channel) == event.channel() && t.loading()),
+        };
+        if !fits {
             return Vec::new();
         }
         self.shared.counts.summary(summary, event);
@@ -500,5 +505,8 @@ impl<'a> View<'a> {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
+pub(crate) mod fake;
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
 mod tests;

@@ -84,6 +84,8 @@ pub(super) struct Timeline {
     opening: Opening,
     fails: u32,
     wake: Option<Millis>,
+    /// The head was read once more because nothing at all was answered.
+    looked_again: bool,
     error: Option<Error>,
     denied: bool,
     touched: BTreeSet<EventId>,
@@ -122,6 +124,7 @@ impl Timeline {
             opening: Opening::Under,
             fails: 0,
             wake: None,
+            looked_again: false,
             error: None,
             denied: false,
             touched: BTreeSet::new(),
@@ -276,8 +279,11 @@ impl Timeline {
         let then = match outcome {
             Ok(Answer::Events(batch)) => self.take_page(&reading, batch, facts, shared, &mut touched),
             Ok(_) => Then::Refuse("an answer of another sort"),
-            Err(error) if !reading.plain && self.key.root.is_none() && is_unsupported(error) => {
-                shared.degraded = true;
+            Err(error) if !reading.plain && is_unsupported(error) => {
+                match &mut self.body {
+                    Body::Thread(thread, _) => thread.go_plain(),
+                    Body::Channel(_) => shared.degraded = true,
+                }
                 Then::Plain
             }
             Err(error) => {
@@ -294,6 +300,11 @@ impl Timeline {
         match then {
             Then::Done => {
                 self.succeed(&reading, shared);
+                if reading.plain && !shared.degraded && self.order.is_empty() && !self.looked_again {
+                    // Right after joining a relay may answer nothing for some seconds (`protocol.md` 1.7).
+                    self.looked_again = true;
+                    self.wake = Some(now.plus(limits::SECOND_LOOK_MS));
+                }
                 self.read_older(shared, out);
             }
             Then::GoOn => {
@@ -352,6 +363,7 @@ impl Timeline {
             self.disconnected(shared, out);
         }
         self.fails = 0;
+        self.looked_again = false;
         self.read_head(shared, out);
     }
 

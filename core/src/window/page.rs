@@ -66,8 +66,10 @@ pub(super) struct WindowPage {
     pub rows_complete: bool,
     /// No summary of the answer was dropped.
     pub summaries_complete: bool,
-    /// Fewer changes than the relay's cap per hop, so a change that is absent does not exist any more.
+    /// No change of the answer was dropped or cut off, so a change that is absent does not exist any more.
     pub changes_complete: bool,
+    /// The relay's cap per hop was reached: older changes may be missing without a sign (`protocol.md` 1.4).
+    pub changes_capped: bool,
 }
 
 /// Why an answer is no page.
@@ -107,6 +109,7 @@ pub(super) fn accept(
         rows_complete: !foreign && !rejected(kinds::is_row),
         summaries_complete: !strange && !rejected(|k| k == kinds::SUMMARY),
         changes_complete: changes.len() < limits::CHANGES_HOP && !rejected(kinds::is_auxiliary),
+        changes_capped: changes.len() >= limits::CHANGES_HOP,
         rows,
         changes,
         summaries,

@@ -202,11 +202,17 @@ impl Thread {
         self.paged.contains(key) || self.live.contains(key)
     }
 
-    /// Replies from the oldest on, without a hole.
-    pub(super) fn contiguous(&self) -> impl Iterator<Item = &RowKey> {
-        let none = self.plain.is_some();
+    /// Replies from the oldest on, as far as nothing is known to be missing between; none when pages go back.
+    pub(super) fn contiguous(&self) -> Vec<RowKey> {
+        if self.plain.is_some() {
+            return Vec::new();
+        }
+        let open_end = self.end != End::More;
         let cursor = self.cursor;
-        self.paged.iter().rev().take_while(move |k| !none && cursor.is_some_and(|c| ascending(k) <= c))
+        let mut rows = self.shown();
+        rows.retain(|k| open_end || cursor.is_some_and(|c| ascending(k) <= c));
+        rows.reverse();
+        rows
     }
 
     /// Every reply held.
@@ -219,13 +225,14 @@ impl Thread {
         self.paged.len() + self.live.len()
     }
 
-    /// The last reply before the gap that live replies stand behind, if pages are missing between.
+    /// Where the gap is that live replies stand behind, if pages are missing between: everything in the listing from here on
+    /// was paged. Drawing order and page order differ within a second, so the gap stands after the last paged second.
     pub(super) fn gap(&self) -> Option<RowKey> {
         if self.end != End::More || self.live.is_empty() {
             return None;
         }
-        let cursor = self.cursor?;
-        self.live.iter().any(|k| ascending(k) > cursor).then(|| RowKey::new(cursor.0, cursor.1))
+        let (second, _) = self.cursor?;
+        Some(RowKey::new(second, EventId([0; 32])))
     }
 
     /// Whether there are further replies (R7a).

@@ -1,7 +1,7 @@
 //! What a device in this process stands on: its directory, its clock, its line to the relay, and the gate before its disk.
 //!
-//! The gate and the line are where scenarios interfere: a held save waits in [`SaveGate::before_save`], a disk fault comes out
-//! of it, and going offline cuts every socket of the [`Link`] and loses the answers on their way. A driver in another process
+//! The gate and the line are where scenarios interfere: a held save waits in [`SaveGate::passage`], a disk fault comes out
+//! of [`SaveGate::strike`], and going offline cuts every socket of the [`Link`] and loses the answers on their way. A driver in another process
 //! is told the same by [`Op`] messages and keeps its own.
 
 use std::collections::VecDeque;
@@ -92,20 +92,22 @@ impl SaveGate {
         self.state().faults.push_back((fault, times, skip));
     }
 
-    /// To be awaited before a save, outside any transaction: waits while the gate is held, then tells whether the save may
-    /// happen. A save that fails here must change nothing.
-    pub async fn before_save(&self) -> Result<(), DiskFault> {
-        loop {
-            let opened = self.opened.notified();
-            if !self.is_held() {
-                break;
+    /// To be awaited before a save, outside any transaction: waits while the gate is held.
+    pub fn passage(self: &Arc<Self>) -> impl Future<Output = ()> + Send + 'static {
+        let gate = self.clone();
+        async move {
+            loop {
+                let opened = gate.opened.notified();
+                if !gate.is_held() {
+                    return;
+                }
+                opened.await;
             }
-            opened.await;
         }
-        self.strike()
     }
 
-    fn strike(&self) -> Result<(), DiskFault> {
+    /// To be asked when a save is about to write: whether it may. A save that fails here must change nothing.
+    pub fn strike(&self) -> Result<(), DiskFault> {
         let mut state = self.state();
         let Some((fault, times, skip)) = state.faults.front_mut() else { return Ok(()) };
         if *skip > 0 {
@@ -246,13 +248,16 @@ mod tests {
             gate.fail(DiskFault::DiskFull, 1, 1);
             let saves = {
                 let gate = gate.clone();
-                async move { (gate.before_save().await, gate.before_save().await, gate.before_save().await) }
+                async move {
+                    gate.passage().await;
+                    [gate.strike(), gate.strike(), gate.strike()]
+                }
             };
             let held = tokio::task::spawn_local(saves);
             rest().await;
             assert!(!held.is_finished());
             gate.release();
-            assert_eq!(held.await.unwrap(), (Ok(()), Err(DiskFault::DiskFull), Ok(())));
+            assert_eq!(held.await.unwrap(), [Ok(()), Err(DiskFault::DiskFull), Ok(())]);
         });
     }
 

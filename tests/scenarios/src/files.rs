@@ -191,8 +191,8 @@ pub fn run_files(files: &[PathBuf], options: &Options, out: &mut dyn Write) -> s
     }
     drop(sender);
     let mut reports: Vec<Option<Report>> = files.iter().map(|_| None).collect();
-    for i in 0..files.len() {
-        let report = wait_for(i, &files[i], &mut reports, &receiver);
+    for (i, path) in files.iter().enumerate() {
+        let report = wait_for(i, path, &mut reports, &receiver);
         summary.count(&report);
         for line in &report.trace {
             writeln!(out, "{line}")?;

@@ -7,7 +7,7 @@
 //! | [`names`], [`book`] | people, channels and events made from their names |
 //! | [`clock`] | virtual time, and when everything rests |
 //! | [`driver`] | what a device is told and asked, as messages; the trait that a way to the core implements |
-//! | [`device`] | the ground a device in this process stands on: line, gate, clock |
+//! | [`device`], [`transport`] | the ground a device in this process stands on: line, gate, clock |
 //! | [`runner`] | steps, calls in flight, time |
 //! | [`compare`] | expected against seen |
 //! | [`files`] | many files: order, threads, output |
@@ -33,6 +33,7 @@ mod read_steps;
 pub mod runner;
 pub mod scenario;
 pub mod trace;
+pub mod transport;
 
 #[cfg(test)]
 mod tests;

@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn names_give_the_keys_and_ids_of_the_specification() {
         let ada = Person::named("ada").unwrap();
-        assert_eq!(Person::named("bo").unwrap().public(), "9af9e91c6fef3ce742b84159ea8c79f1d19b6b1b40d47bf5d9e0953ab63cbaa3");
+        assert_eq!(
+            Person::named("bo").unwrap().public(),
+            "9af9e91c6fef3ce742b84159ea8c79f1d19b6b1b40d47bf5d9e0953ab63cbaa3"
+        );
         let general = channel_id("general");
         assert_eq!(general, "9764fdb2-adda-4913-9aa7-7c965cdb4382");
         assert_eq!(channel_id(&general), general);

@@ -340,6 +340,8 @@ impl Runner {
                     Ok(()) => format!("{} done", step.word),
                     Err(why) => format!("{} failed: {why}", step.word),
                 });
+                // What the call set in motion comes to rest before anybody looks.
+                rest().await;
                 verdict(&step.word, fails, outcome).map_err(|why| anyhow!(why))
             }
             Err(task) => {

@@ -35,8 +35,8 @@ impl Driver for Fake {
                     Err(why) => Err(Failure::coded(Code::Network, format!("{why:?}"))),
                 },
                 Op::MarkChannelRead { .. } => {
-                    let saved = env.gate.before_save().await;
-                    saved.map_err(|why| Failure::coded(Code::Storage, format!("{why:?}")))
+                    env.gate.passage().await;
+                    env.gate.strike().map_err(|why| Failure::coded(Code::Storage, format!("{why:?}")))
                 }
                 Op::Flush => {
                     env.clock.sleep_until(Millis(5_000)).await;
@@ -359,11 +359,7 @@ fn the_same_file_and_seed_give_the_same_trace() {
         {"do": "ensure", "on": "tablet"}, {"do": "flush"}, {"do": "advance", "s": 31}, {"do": "expect", "relay": {"publishes": 0, "slots": 0}}"#;
     let path = write(folder.path(), "a.json", &file(steps));
     let runs: Vec<Vec<String>> = (0..3).map(|_| run_file(&path, &options(true)).trace).collect();
-    assert!(
-        runs[0].iter().any(|l| l.contains("phone: / -> 200")),
-        "{:?}",
-        runs[0]
-    );
+    assert!(runs[0].iter().any(|l| l.contains("phone: / -> 200")), "{:?}", runs[0]);
     assert!(runs[0].contains(&"      0.000 step: 1 ensure".to_owned()));
     assert_eq!(runs[0], runs[1]);
     assert_eq!(runs[0], runs[2]);

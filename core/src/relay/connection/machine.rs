@@ -48,7 +48,7 @@ pub struct Connection {
     backoff: Backoff,
     time: ServerTime,
     state: State,
-    attempt: u64,
+    pub(super) attempt: u64,
     /// Transient sign-in refusals in a row.
     refusals: u32,
     info: Arc<RelayInfo>,

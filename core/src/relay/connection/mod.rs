@@ -172,4 +172,6 @@ pub struct LinkStatus {
 }
 
 #[cfg(test)]
+mod subscription_tests;
+#[cfg(test)]
 mod tests;

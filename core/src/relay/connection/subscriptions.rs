@@ -11,7 +11,7 @@
 //! it comes, reports them as missed (R3). The same promise holds for every interruption.
 //!
 //! Invariants: a *head* is a subscription that no other replaces; heads partition the wanted channels once [`plan`] has run. At
-//! most two requests per head are open at the relay. Filters say `limit: 0` and no `since`; only after the relay called that
+//! most three requests per head are open at the relay: a confirmed one, its late successor, and the one asked for after that. Filters say `limit: 0` and no `since`; only after the relay called that
 //! invalid, `since` = server time − 960 s (R3).
 //!
 //! [`plan`]: Subscriptions::plan
@@ -209,7 +209,7 @@ impl Subscriptions {
             self.close(old, out);
         }
         // A successor that was only waiting to ask for the same has become needless.
-        let needless = |s: &Sub| s.state == State::Queued && s.replaces.contains(&id) && s.topic == topic;
+        let needless = |s: &Sub| s.state == State::Queued && s.replaces == [id] && s.topic == topic;
         self.subs.retain(|_, s| !needless(s));
         match topic {
             Topic::Channels(channels) => self.confirmed(&channels, out),
@@ -248,24 +248,24 @@ impl Subscriptions {
         }
         let state = self.after_refusal(now, text, &sub, out);
         self.interrupted(&sub.topic, out);
-        if !self.forget_replaced(id) {
-            let again = self.add(sub.topic, sub.replaces);
-            if let Some(again) = self.subs.get_mut(&again) {
-                again.state = state;
-                again.failures = sub.failures.saturating_add(1);
+        match self.subs.values_mut().find(|s| s.replaces.contains(&id)) {
+            // Its successor asks for the same anyway.
+            Some(successor) => {
+                successor.replaces.retain(|r| *r != id);
+                successor.replaces.extend(sub.replaces);
+            }
+            None => {
+                let again = self.add(sub.topic, sub.replaces);
+                if let Some(again) = self.subs.get_mut(&again) {
+                    again.state = state;
+                    again.failures = sub.failures.saturating_add(1);
+                }
             }
         }
         if self.attempt.is_some() {
             self.plan(out);
         }
         Verdict::Stay
-    }
-
-    /// Takes a closed subscription out of its successor's list; whether there is one, which asks for the same anyway.
-    fn forget_replaced(&mut self, closed: u64) -> bool {
-        let Some(successor) = self.subs.values_mut().find(|s| s.replaces.contains(&closed)) else { return false };
-        successor.replaces.retain(|r| *r != closed);
-        true
     }
 
     /// What becomes of a subscription that ended with `text` (`protocol.md` 3.5).
@@ -315,13 +315,11 @@ impl Subscriptions {
 
     /// Words without a subject: a rate limit pauses all frames, "invalid" may be about a subscription that will stay silent.
     pub(super) fn on_notice(&mut self, now: Millis, text: &str) {
-        match classify(200, text) {
-            Refusal::RateLimited => {
-                let named = retry_after(text).unwrap_or(5).max(1);
-                self.quiet_until = self.quiet_until.max(now.plus(u64::from(named) * 1_000));
-            }
-            Refusal::Invalid => self.with_since |= text.contains("filter"),
-            _ => {}
+        if classify(200, text) == Refusal::RateLimited {
+            let named = retry_after(text).unwrap_or(5).max(1);
+            self.quiet_until = self.quiet_until.max(now.plus(u64::from(named) * 1_000));
+        } else if text.starts_with("invalid") && text.contains("filter") {
+            self.with_since = true;
         }
     }
 
@@ -359,31 +357,23 @@ impl Subscriptions {
         timers.chain(self.next_queued().map(|(urgent, _)| self.may_send_at(now, urgent))).min()
     }
 
-    /// Subscriptions not confirmed in time are asked for again; what they cover is released, and owed.
+    /// Subscriptions not confirmed in time are asked for again, unless a successor does that already; what they cover is
+    /// released, and owed.
     fn time_out(&mut self, now: Millis, out: &mut Output) {
         let due = |s: &Sub| matches!(s.state, State::Sent { deadline } if deadline <= now);
         let late: Vec<u64> = self.subs.iter().filter(|(_, s)| due(s)).map(|(id, _)| *id).collect();
         for id in late {
+            let has_successor = self.subs.values().any(|s| s.replaces.contains(&id));
             let Some(sub) = self.subs.get_mut(&id) else { continue };
             sub.state = State::Late;
-            let (topic, failures) = (sub.topic.clone(), sub.failures.saturating_add(1));
-            // Of those it replaces, confirmed ones live on under the successor; late ones have had their chance.
-            let (older, keep): (Vec<u64>, Vec<u64>) = std::mem::take(&mut sub.replaces)
-                .into_iter()
-                .partition(|r| self.subs.get(r).is_some_and(|s| s.state == State::Late));
-            for old in older {
-                self.close(old, out);
-            }
-            let mut replaces = keep;
-            replaces.push(id);
-            let next = self.add(topic.clone(), replaces);
-            if let Some(sub) = self.subs.get_mut(&next) {
-                sub.failures = failures;
+            let topic = sub.topic.clone();
+            if !has_successor {
+                self.ask_again(id, out);
             }
             match topic {
                 Topic::Channels(channels) => {
-                    let lost: Vec<ChannelId> =
-                        channels.into_iter().filter(|c| !self.covered(c, |s| s == State::Armed)).collect();
+                    let armed = |s| s == State::Armed;
+                    let lost: Vec<ChannelId> = channels.into_iter().filter(|c| !self.covered(c, armed)).collect();
                     self.owed.extend(&lost);
                     self.release(lost.into_iter(), out);
                 }
@@ -391,6 +381,25 @@ impl Subscriptions {
                     self.owed_global.insert(global);
                 }
             }
+        }
+    }
+
+    /// Queues a successor of a late subscription. Late ones before it have had their chance; confirmed ones go on.
+    fn ask_again(&mut self, id: u64, out: &mut Output) {
+        let Some(sub) = self.subs.get_mut(&id) else { return };
+        let (topic, failures) = (sub.topic.clone(), sub.failures.saturating_add(1));
+        let before = std::mem::take(&mut sub.replaces);
+        let is_late = |r: &u64| self.subs.get(r).is_some_and(|s| s.state == State::Late);
+        let (late, confirmed): (Vec<u64>, Vec<u64>) = before.into_iter().partition(is_late);
+        for old in late {
+            self.close(old, out);
+        }
+        if let Some(sub) = self.subs.get_mut(&id) {
+            sub.replaces = confirmed;
+        }
+        let next = self.add(topic, vec![id]);
+        if let Some(next) = self.subs.get_mut(&next) {
+            next.failures = failures;
         }
     }
 
@@ -455,7 +464,7 @@ impl Subscriptions {
                 keep.insert(channel);
             }
             if keep != channels {
-                self.rechunk(id, keep);
+                self.rechunk(id, keep, out);
             }
         }
         while !missing.is_empty() {
@@ -465,13 +474,19 @@ impl Subscriptions {
         }
     }
 
-    /// Gives a head other channels: in place while it was not asked for, else by a successor.
-    fn rechunk(&mut self, id: u64, channels: BTreeSet<ChannelId>) {
+    /// Gives a head other channels: in place while it is not asked for, else by a successor. One that was never confirmed has
+    /// nothing that could break, so it ends at once and chains stay short.
+    fn rechunk(&mut self, id: u64, channels: BTreeSet<ChannelId>, out: &mut Output) {
         let Some(sub) = self.subs.get_mut(&id) else { return };
         match sub.state {
             State::Queued | State::Parked { .. } => sub.topic = Topic::Channels(channels),
-            State::Sent { .. } | State::Late | State::Armed => {
+            State::Armed => {
                 self.add(Topic::Channels(channels), vec![id]);
+            }
+            State::Sent { .. } | State::Late => {
+                let replaces = std::mem::take(&mut sub.replaces);
+                self.close(id, out);
+                self.add(Topic::Channels(channels), replaces);
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Cancel, Effect, Hooks, JournalStore, LEFT, Partition, PublisherLock, Saved, at};
+use super::{Cancel, Effect, Hooks, JournalStore, LEFT, Partition, PublisherLock, Saved, at, check_pending};
 use crate::error::Error;
 use crate::ids::PublicKey;
 use crate::journal::{Coverage, Fresh, Mutation, Record, apply};
@@ -97,6 +97,7 @@ impl JournalStore for MemoryJournal {
 
     fn update(&mut self, mutation: &Mutation, facts: &dyn Coverage, cancel: &Cancel) -> Result<Saved, Error> {
         let shared = self.open_disk()?;
+        check_pending(mutation, &self.partition.account)?;
         let mut disk = shared.lock();
         at(&*self.hooks, Effect::Begin)?;
         self.refresh(&disk)?;

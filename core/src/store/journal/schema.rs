@@ -183,7 +183,10 @@ fn prepare(connection: &mut Connection, is_new: bool, hooks: &dyn Hooks) -> Resu
     set(connection, DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     set(connection, DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.busy_timeout(Duration::from_millis(limits::JOURNAL_BUSY_MS)).map_err(|e| storage(&e))?;
-    if !is_new {
+    if is_new {
+        // Small pages keep what one mark writes small, even when a page splits (P11).
+        connection.pragma_update(None, "page_size", 2_048).map_err(|e| storage(&e))?;
+    } else {
         check(connection)?;
     }
     configure(connection)?;

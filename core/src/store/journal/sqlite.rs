@@ -12,11 +12,11 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
 use super::schema::{begin, open, storage, trust};
-use super::{Cancel, Effect, Hooks, JournalStore, LEFT, Partition, PublisherLock, Saved, at};
+use super::{Cancel, Effect, Hooks, JournalStore, LEFT, Partition, PublisherLock, Saved, at, check_pending, signed};
 use crate::error::{Error, StorageKind};
-use crate::event::{Verifier, kinds};
+use crate::event::Verifier;
 use crate::ids::{PublicKey, SlotId};
-use crate::journal::{Coverage, Diff, Fresh, Mutation, Pending, Place, Record, Row, Signed, Stored, StoredRow, apply};
+use crate::journal::{Coverage, Diff, Fresh, Mutation, Pending, Place, Record, Row, Stored, StoredRow, apply};
 
 /// Tables that hold rows of a partition, all but `partition` itself.
 const TABLES: [&str; 6] = ["slot", "mark", "override", "local_mark", "pending", "follow"];
@@ -129,6 +129,7 @@ impl JournalStore for SqliteJournal {
         if self.left {
             return Err(LEFT);
         }
+        check_pending(mutation, &self.partition.account)?;
         at(&*hooks, Effect::Begin)?;
         let transaction = begin(connection)?;
         if let Some((record, version)) = newer(&transaction, &self.partition, self.version)? {
@@ -326,15 +327,7 @@ fn read_stored(connection: &Connection, id: i64) -> rusqlite::Result<Stored> {
 fn validate(stored: Stored, partition: &Partition) -> Result<Record, Error> {
     // Only a record with pending events needs one.
     let verifier = (!stored.pending.is_empty()).then(Verifier::new);
-    let account = partition.account;
-    let verify = |json: &str| {
-        let event = verifier.as_ref()?.event(json).ok()?;
-        let slot = SlotId::parse(event.single("d")?.strip_prefix("read-state:")?).ok()?;
-        let fits = event.pubkey == account
-            && event.kind == kinds::APP_DATA
-            && event.values("t").filter(|t| *t == "read-state").count() == 1;
-        fits.then_some(Signed { id: event.id, created_at: event.created_at, slot })
-    };
+    let verify = |json: &str| signed(verifier.as_ref()?, &partition.account, json);
     stored.validate(&verify).map_err(|_| CORRUPT)
 }
 

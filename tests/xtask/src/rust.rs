@@ -1,0 +1,79 @@
+//! The workspace's own tests and the ratio bench.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+use crate::say;
+use crate::tally::Tally;
+
+/// Runs a command, hands every line of its output to `line`, and says whether it succeeded.
+pub(crate) fn lines(mut command: Command, mut line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting a command")?;
+    let output = child.stdout.take().context("no output to read")?;
+    for read in BufReader::new(output).split(b'\n') {
+        line(&String::from_utf8_lossy(&read.context("reading the output")?));
+    }
+    Ok(child.wait()?.success())
+}
+
+/// The cargo that runs this program, in the workspace.
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root);
+    command
+}
+
+/// `cargo test` over the workspace; every test program counts.
+pub(crate) fn test(root: &Path) -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    let fine = lines(cargo(root, &["test", "--workspace", "--quiet", "--no-fail-fast"]), |line| {
+        if let Some(found) = Tally::parse_rust_result(line) {
+            tally.add(&found);
+        }
+        if worth_showing(line) {
+            say(line);
+        }
+    })?;
+    if !fine && tally.failed == 0 {
+        // It did not build, or a test program died.
+        tally.add(&Tally::broken(String::new()));
+        tally.note = "something did not build, or did not come to its end".into();
+    }
+    Ok(tally)
+}
+
+/// Whether a line of `cargo test --quiet` says more than that something passed.
+fn worth_showing(line: &str) -> bool {
+    let dots = line.split_whitespace().next().is_some_and(|w| w.bytes().all(|b| b == b'.'));
+    let counted = line.split_once('/').is_some_and(|(n, m)| {
+        n.trim_start_matches('.').trim().parse::<u32>().is_ok() && m.trim().parse::<u32>().is_ok()
+    });
+    let routine = line.trim().is_empty() || line.starts_with("running ") || line.starts_with("test result: ok.");
+    !(routine || dots || counted)
+}
+
+/// `cargo bench` of the ratios.
+pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
+    let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
+    command.args(arguments);
+    lines(command, say)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_are_shown() {
+        for quiet in ["", "running 3 tests", "...", "....... 87/120", "test result: ok. 3 passed; 0 failed; 0 ignored"]
+        {
+            assert!(!worth_showing(quiet), "{quiet}");
+        }
+        for loud in ["---- x stdout ----", "test result: FAILED. 1 passed; 1 failed", "assertion failed", "failures:"] {
+            assert!(worth_showing(loud), "{loud}");
+        }
+    }
+}
