@@ -65,12 +65,16 @@ fn a_gap_after_a_long_absence_is_marked_and_filled_on_request() {
         reader.open_channel("market-stall").await;
         reader.line.cut();
         reader.pass(1_000).await;
-        for n in 0..70 {
+        for n in 1..=70 {
             reader.post("tomas", "market-stall", &format!("Jar {n} sold."));
+            reader.pass(1_000).await;
         }
         reader.line.mend();
         reader.driver.session().network_changed().await.unwrap();
         reader.pass(5_000).await;
+        eprintln!("DEBUG {:?} {:?}", reader.driver.app.connectivity, reader.driver.app.unread);
+        reader.pass(70_000).await;
+        eprintln!("DEBUG {:?} {:?}", reader.driver.app.connectivity, reader.driver.app.unread);
         let gap = reader.driver.app.feed(Pane::Main).unwrap().state.as_ref().unwrap().gap;
         assert!(gap.is_some());
         reader.key(KeyCode::Home).await;
@@ -123,6 +127,8 @@ fn threads_with_unread_replies() {
 fn help() {
     run(async {
         let mut reader = Reader::open(100, 32).await;
+        reader.pass(10_000).await;
+        eprintln!("{}", reader.screen());
         reader.keys("?").await;
         reader.expect("help");
     });

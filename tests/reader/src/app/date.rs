@@ -27,6 +27,18 @@ pub fn time(seconds: u64, utc_offset: i32) -> String {
     format!("{:02}:{:02}", of_day / 3600, of_day / 60 % 60)
 }
 
+/// `14:02` of today, `1 Jul 14:02` of another day.
+pub fn moment(seconds: u64, utc_offset: i32, now: u64) -> String {
+    let days = |at| local(at, utc_offset).div_euclid(DAY);
+    let time = time(seconds, utc_offset);
+    if days(seconds) == days(now) {
+        return time;
+    }
+    let (_, month, day) = civil(days(seconds));
+    let month = MONTHS.get(month - 1).and_then(|m| m.get(..3)).unwrap_or("");
+    format!("{day} {month} {time}")
+}
+
 /// `Thursday, 3 July`, with the year where it is not the one of `now`.
 pub fn day(seconds: u64, utc_offset: i32, now: u64) -> String {
     let days = local(seconds, utc_offset).div_euclid(DAY);
@@ -63,6 +75,8 @@ mod tests {
         assert_eq!(day(0, 0, 0), "Thursday, 1 January");
         assert_eq!(day(1_751_500_000, 0, 1_751_500_000), "Wednesday, 2 July");
         assert_eq!(day(1_709_164_800, 0, 1_751_500_000), "Thursday, 29 February 2024");
+        assert_eq!(moment(1_751_500_000, 0, 1_751_500_100), "23:46");
+        assert_eq!(moment(1_751_500_000, 0, 1_751_600_000), "2 Jul 23:46");
         assert_eq!(time(1_751_500_000, 0), "23:46");
         assert_eq!(time(1_751_500_000, 7200), "01:46");
         assert_eq!(day(1_751_500_000, 7200, 1_751_500_000), "Thursday, 3 July");

@@ -24,7 +24,7 @@ pub const HELP: [(&str, &str); 27] = [
     ("a", "threads with unread replies"),
     ("", "Reading marks"),
     ("r", "read through this row"),
-    ("m", "mark unread; in the list also take it back"),
+    ("m", "mark unread; in the list, or take it back"),
     ("Esc", "mark the channel read"),
     ("X  ⇧R", "mark everything read"),
     ("", "Other"),

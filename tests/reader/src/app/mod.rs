@@ -240,6 +240,11 @@ impl App {
         }
     }
 
+    /// Unix seconds, as of the last tick.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     fn tell(&mut self, text: String) {
         self.note = Some(Note { text, failed: false, until: self.clock_ms + NOTE_MS });
     }

@@ -172,7 +172,7 @@ async fn dwell(stage: &mut Stage<'_>) -> anyhow::Result<()> {
     let begun = Instant::now();
     surface.report(Viewport { active: true, settled: true, visible, bottom });
     tokio::time::sleep(Duration::from_millis(150)).await;
-    ensure!(unread(&stage.phone.row(channel)?), "it was read before anybody could have read it");
+    ensure!(unread(&*stage.phone.row(channel)?), "it was read before anybody could have read it");
     stage.phone.until_row(channel, SOON, |r| !r.strong).await?;
     stage.say(format!(
         "{} unread became {} after {} ms of looking",
@@ -199,14 +199,21 @@ async fn mark_unread(stage: &mut Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Somebody writes; completes when both devices count it.
+async fn unread_on_both(stage: &Stage<'_>, name: &str, said: &str) -> anyhow::Result<()> {
+    let channel = stage.phone.channel(name)?;
+    let (phone, tablet) = (stage.phone.row(channel)?.observed, stage.tablet.row(channel)?.observed);
+    somebody_writes(stage, name, said)?;
+    stage.phone.until_row(channel, SOON, |r| r.observed > phone).await?;
+    stage.tablet.until_row(channel, SOON, |r| r.observed > tablet).await
+}
+
 async fn two_devices(stage: &mut Stage<'_>) -> anyhow::Result<()> {
     stage.step("Open the tablet: what the phone reads, the tablet shows")?;
     stage.tablet.start().await?;
     stage.tablet.settle().await?;
     let channel = stage.phone.channel(SHARED)?;
-    somebody_writes(stage, SHARED, "Grafts are in. Twenty cells, I hope for twelve.")?;
-    stage.phone.until_row(channel, SOON, unread).await?;
-    stage.tablet.until_row(channel, SOON, unread).await?;
+    unread_on_both(stage, SHARED, "Grafts are in. Twenty cells, I hope for twelve.").await?;
     stage.say(format!("#{SHARED} is unread on both"))?;
     let session = stage.phone.session()?;
     session.mark_channel_read(channel).await?;
@@ -220,12 +227,10 @@ async fn two_devices(stage: &mut Stage<'_>) -> anyhow::Result<()> {
 async fn power_cut(stage: &mut Stage<'_>) -> anyhow::Result<()> {
     stage.step("Cut the phone's power between saving and publishing")?;
     let channel = stage.phone.channel(CUT)?;
-    somebody_writes(stage, CUT, "Football-sized, on the plum by the gate, two metres up.")?;
-    stage.phone.until_row(channel, SOON, unread).await?;
-    stage.tablet.until_row(channel, SOON, unread).await?;
+    unread_on_both(stage, CUT, "Football-sized, on the plum by the gate, two metres up.").await?;
     stage.phone.session()?.mark_channel_read(channel).await?;
     stage.phone.kill().await?;
-    ensure!(unread(&stage.tablet.row(channel)?), "it was published before the power went");
+    ensure!(unread(&*stage.tablet.row(channel)?), "it was published before the power went");
     stage
         .say(format!("#{CUT} was saved as read; the power went before anybody was told; the tablet shows it unread"))?;
     stage.phone.start().await?;

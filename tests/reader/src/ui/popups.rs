@@ -12,7 +12,7 @@ use crate::app::{App, HELP, Pane, Popup, date, text, theme, words};
 pub(super) fn draw(app: &App, screen: Rect, buffer: &mut Buffer) {
     let (title, lines, width) = match app.popup {
         None => return,
-        Some(Popup::Help) => ("Keys", help(), 56),
+        Some(Popup::Help) => ("Keys", help(), 60),
         Some(Popup::Activity(at)) => ("Threads with unread replies", activity(app, at), 70),
         Some(Popup::ConfirmReadAll) => ("Mark everything read?", question(), 56),
         Some(Popup::Diagnostics) => ("Diagnostics", diagnostics(app), 64),
@@ -57,7 +57,7 @@ fn activity(app: &App, at: usize) -> Vec<Line<'static>> {
     };
     let line = |(n, item): (usize, &waggle::model::ThreadActivityItem)| {
         let author = name(item.author).or_else(|| app.sidebar.person(&item.author)).unwrap_or("Someone");
-        let time = date::time(item.created_at, app.settings.utc_offset);
+        let time = date::moment(item.created_at, app.settings.utc_offset, app.now());
         let head = format!("{:>2} ● {} {time}  ", item.count, text::one_line(author));
         let room = 66usize.saturating_sub(text::width(&head));
         let said = text::fit(&text::one_line(&item.text), room);
