@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use super::idmap::IdMap;
 
 use crate::ids::{ChannelId, PublicKey};
 use crate::model::ChannelType;
@@ -33,13 +33,13 @@ pub struct Access {
     viewer: PublicKey,
     viewer_hex: String,
     relay: Option<PublicKey>,
-    channels: HashMap<ChannelId, ChannelAccess>,
+    channels: IdMap<ChannelId, ChannelAccess>,
 }
 
 impl Access {
     /// No channel yet. `relay` is the trusted NIP-11 `self`, if known.
     pub fn new(viewer: PublicKey, relay: Option<PublicKey>) -> Self {
-        Self { viewer, viewer_hex: viewer.to_hex(), relay, channels: HashMap::new() }
+        Self { viewer, viewer_hex: viewer.to_hex(), relay, channels: IdMap::default() }
     }
 
     /// The account.
@@ -66,7 +66,7 @@ impl Access {
     pub(crate) fn replace(
         &mut self,
         channels: impl IntoIterator<Item = (ChannelId, ChannelAccess)>,
-    ) -> HashMap<ChannelId, ChannelAccess> {
+    ) -> IdMap<ChannelId, ChannelAccess> {
         std::mem::replace(&mut self.channels, channels.into_iter().collect())
     }
 

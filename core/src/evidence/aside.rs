@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
+use super::idmap::IdMap;
 
 use crate::event::SharedEvent;
 use crate::ids::EventId;
@@ -16,7 +16,7 @@ pub(super) struct Aside {
     next: u64,
     bytes: usize,
     by_age: BTreeMap<u64, (EventId, SharedEvent)>,
-    by_target: HashMap<EventId, Vec<u64>>,
+    by_target: IdMap<EventId, Vec<u64>>,
 }
 
 impl Aside {

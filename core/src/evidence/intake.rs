@@ -27,9 +27,7 @@ pub enum Origin {
 /// What an intake changed.
 #[derive(Debug, Default)]
 pub struct Delta {
-    /// Stored messages, in order of arrival.
-    pub messages: Vec<Handle>,
-    /// Everything stored, messages included.
+    /// Everything stored, in order of arrival.
     pub stored: Vec<Handle>,
     /// Newly deleted events, stored now or before.
     pub deleted: Vec<Handle>,
@@ -99,7 +97,9 @@ impl Evidence {
                 notices.push(event);
             }
         }
-        self.take_auxiliary(auxiliary, access, delta)?;
+        if !auxiliary.is_empty() {
+            self.take_auxiliary(auxiliary, access, delta)?;
+        }
         self.take_waiting(access, delta)?;
         for notice in notices {
             self.take_notice(notice, access, delta);
@@ -112,9 +112,7 @@ impl Evidence {
         if !access.is_allowed(channel) || self.ids.contains_key(&event.id) {
             return Ok(());
         }
-        let handle =
-            self.store(Entry { event: event.clone(), owners: Owners::one(channel), level: 0, deleted: false }, delta)?;
-        delta.messages.push(handle);
+        self.store(Entry { event: event.clone(), owners: Owners::one(channel), level: 0, deleted: false }, delta)?;
         Ok(())
     }
 
@@ -224,20 +222,18 @@ impl Evidence {
         (targets.next().is_none() && self.handle(&target).is_none()).then_some(target)
     }
 
-    fn store(&mut self, entry: Entry, delta: &mut Delta) -> Result<Handle, Full> {
+    fn store(&mut self, entry: Entry, delta: &mut Delta) -> Result<(), Full> {
         let bytes = self.bytes.saturating_add(entry.event.json_len);
         if self.entries.len() >= limits::EVIDENCE_EVENTS || bytes > limits::EVIDENCE_BYTES {
             return Err(Full);
         }
         for owner in entry.owners.iter() {
-            if !self.known.contains(&owner) {
-                self.known.insert(owner);
+            if self.known.insert(owner) {
                 delta.discovered.push(owner);
             }
         }
-        let handle = self.push(entry);
-        delta.stored.push(handle);
-        Ok(handle)
+        delta.stored.push(self.push(entry));
+        Ok(())
     }
 }
 

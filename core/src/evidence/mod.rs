@@ -6,11 +6,13 @@
 
 mod access;
 mod aside;
+mod idmap;
 mod intake;
 mod repair;
 mod store;
 
 pub use access::{Access, ChannelAccess};
+pub(crate) use idmap::IdMap;
 pub use intake::{Delta, Origin};
 pub(crate) use repair::{Answered, RepairEnd};
 pub use repair::{Dialect, Repair, Ticket};

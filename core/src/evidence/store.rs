@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
+use super::idmap::{IdMap, IdSet};
 
 use super::access::Access;
 use super::aside::Aside;
@@ -80,11 +80,11 @@ impl Entry {
 /// The bounded store of message evidence (`unread.md` 3).
 pub struct Evidence {
     pub(super) entries: Vec<Entry>,
-    pub(super) ids: HashMap<EventId, Handle>,
+    pub(super) ids: IdMap<EventId, Handle>,
     pub(super) bytes: usize,
-    pub(super) known: BTreeSet<ChannelId>,
+    pub(super) known: IdSet<ChannelId>,
     /// Edits by the message they name.
-    pub(super) edits: HashMap<EventId, Vec<Handle>>,
+    pub(super) edits: IdMap<EventId, Vec<Handle>>,
     pub(super) deletions: Vec<Handle>,
     pub(super) aside: Aside,
     pub(super) freshness: Freshness,
@@ -95,10 +95,10 @@ impl Default for Evidence {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
-            ids: HashMap::new(),
+            ids: IdMap::default(),
             bytes: 0,
-            known: BTreeSet::new(),
-            edits: HashMap::new(),
+            known: IdSet::default(),
+            edits: IdMap::default(),
             deletions: Vec::new(),
             aside: Aside::default(),
             freshness: Freshness::Unknown,

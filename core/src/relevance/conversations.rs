@@ -3,7 +3,7 @@
 //! Two counted sets over the viewer's retained, not deleted messages: threads by claimed root (R8f), and parents answered.
 //! Counting makes leaving as cheap as joining. That the parent is the viewer's own message is asked of evidence.
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
 use super::{Place, Touch};
 use crate::event::Event;
@@ -11,12 +11,12 @@ use crate::ids::ChannelId;
 
 #[derive(Default)]
 pub(super) struct Conversations {
-    threads: HashMap<Place, u32>,
-    joined: HashMap<Place, u32>,
+    threads: IdMap<Place, u32>,
+    joined: IdMap<Place, u32>,
 }
 
 /// A counted set: whether the first member came or the last one left.
-pub(super) fn count(set: &mut HashMap<Place, u32>, place: Place, add: bool) -> bool {
+pub(super) fn count(set: &mut IdMap<Place, u32>, place: Place, add: bool) -> bool {
     if add {
         let n = set.entry(place).or_default();
         *n = n.saturating_add(1);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
 use super::Place;
 use crate::ids::{ChannelId, EventId};
@@ -26,7 +26,7 @@ pub struct FollowChoice {
 /// The choices in memory.
 #[derive(Default)]
 pub(super) struct Follows {
-    choices: HashMap<Place, (u64, bool)>,
+    choices: IdMap<Place, (u64, bool)>,
     order: BTreeMap<u64, Place>,
 }
 

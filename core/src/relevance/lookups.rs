@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
 use super::conversations::count;
 use super::structure::Structure;
@@ -96,14 +96,14 @@ fn decides(key: &LookupKey, roots: &[EventId], own: &Structure) -> bool {
 #[derive(Default)]
 pub(super) struct Lookups {
     next: u64,
-    entries: HashMap<LookupKey, Entry>,
+    entries: IdMap<LookupKey, Entry>,
     by_age: BTreeMap<u64, LookupKey>,
     /// Entries that ask about participation, by parent and by each root.
-    subjects: HashMap<Place, Vec<LookupKey>>,
+    subjects: IdMap<Place, Vec<LookupKey>>,
     queue: VecDeque<LookupKey>,
-    witnesses: HashMap<EventId, (Structure, Vec<LookupKey>)>,
+    witnesses: IdMap<EventId, (Structure, Vec<LookupKey>)>,
     /// Threads the viewer takes part in by a witness.
-    threads: HashMap<Place, u32>,
+    threads: IdMap<Place, u32>,
     retracted: HashSet<EventId>,
     retracted_order: VecDeque<EventId>,
 }
@@ -340,7 +340,7 @@ impl Lookups {
     }
 }
 
-fn index(subjects: &mut HashMap<Place, Vec<LookupKey>>, key: LookupKey, ids: impl IntoIterator<Item = EventId>) {
+fn index(subjects: &mut IdMap<Place, Vec<LookupKey>>, key: LookupKey, ids: impl IntoIterator<Item = EventId>) {
     for id in ids {
         let keys = subjects.entry((key.channel, id)).or_default();
         if !keys.contains(&key) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
 use crate::event::{Event, Reference, kinds};
 use crate::ids::{ChannelId, EventId, PublicKey};
@@ -50,10 +50,10 @@ impl Structure {
 #[derive(Default)]
 pub(super) struct Structures {
     next: u64,
-    by_id: HashMap<EventId, (u64, Structure)>,
+    by_id: IdMap<EventId, (u64, Structure)>,
     by_age: BTreeMap<u64, EventId>,
     /// Those that are replies, by the root they claim: what resolves anew when that root comes or goes.
-    by_claimed: HashMap<EventId, Vec<EventId>>,
+    by_claimed: IdMap<EventId, Vec<EventId>>,
 }
 
 impl Structures {

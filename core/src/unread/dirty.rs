@@ -1,6 +1,5 @@
 //! What the engine must do after a call: views to replace, and what to keep on disk.
 
-use super::projection::Changes;
 use crate::event::SharedEvent;
 use crate::ids::{ChannelId, EventId};
 use crate::limits;
@@ -31,14 +30,10 @@ impl Dirty {
             && self.activity.is_empty()
     }
 
-    pub(super) fn take_in(&mut self, changes: &mut Changes) {
-        self.channels.append(&mut changes.channels);
-        self.threads.append(&mut changes.threads);
-        self.messages.append(&mut changes.messages);
-        self.activity.append(&mut changes.activity);
-        // More than every message twice over is no list any more.
+    /// More entries than every message four times over are no list any more; and beside `all` none is needed.
+    pub(super) fn bound(&mut self) {
         let entries = self.channels.len() + self.threads.len() + self.messages.len() + self.activity.len();
-        if self.all || entries > 4 * limits::EVIDENCE_EVENTS {
+        if (self.all && entries > 0) || entries > 4 * limits::EVIDENCE_EVENTS {
             *self = Self { all: true, ..Self::default() };
         }
     }

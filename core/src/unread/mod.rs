@@ -21,7 +21,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
 use crate::clock::{Millis, Now, ServerTime};
 use crate::error::Error;
@@ -35,7 +35,7 @@ use crate::model::Freshness;
 use crate::relevance::{FollowChoice, LookupKey, Place, Relation, Relevance, Structure, Touch};
 use crate::request::{Outbox, Outcome, Priority, RequestId};
 
-use projection::{Msg, Projection};
+use projection::{Message, Msg, Projection};
 use rules::Facts;
 
 pub use dirty::{CacheChanges, Dirty};
@@ -62,11 +62,10 @@ pub struct Unread {
     repair: Repair,
     relevance: Relevance,
     projection: Projection,
-    dirty: Dirty,
     cache: CacheChanges,
     epoch: u64,
     /// Allowed channels with the epoch of their grant.
-    granted_at: HashMap<ChannelId, u64>,
+    granted_at: IdMap<ChannelId, u64>,
 }
 
 impl Unread {
@@ -78,10 +77,9 @@ impl Unread {
             repair: Repair::default(),
             relevance: Relevance::default(),
             projection: Projection::new(-1),
-            dirty: Dirty::default(),
             cache: CacheChanges::default(),
             epoch: 0,
-            granted_at: HashMap::new(),
+            granted_at: IdMap::default(),
         }
     }
 
@@ -125,7 +123,7 @@ impl Unread {
             admins_changed |= old.is_none_or(|o| o.admins != new.admins);
             if old.is_some_and(|o| o.is_dm()) != new.is_dm() {
                 self.projection.set_dm(*id, new.is_dm());
-                self.dirty.channels.push(*id);
+                self.projection.dirty.channels.push(*id);
             }
         }
         if changed {
@@ -151,7 +149,7 @@ impl Unread {
         if self.evidence.retain_allowed(&self.access) {
             self.rebuild(ctx);
         }
-        self.dirty.all = true;
+        self.projection.dirty.all = true;
     }
 
     /// The connection is signed in and live: look-ups may go out, and a repair runs in the background if one was ever asked for. See
@@ -173,7 +171,7 @@ impl Unread {
         if let Some(error) = self.repair.disconnected(out) {
             self.evidence.repair_ended(Some(error));
         }
-        self.dirty.all = true;
+        self.projection.dirty.all = true;
     }
 
     /// The message cache was cleared, or the session closes: all evidence and look-ups go, waiting calls fail with `why`. Follow
@@ -185,8 +183,7 @@ impl Unread {
         self.repair.reset(why, out);
         self.relevance.clear(out);
         self.evidence.clear();
-        self.projection = Projection::new(self.projection.floor());
-        self.dirty = Dirty { all: true, ..Dirty::default() };
+        self.projection.reset();
         self.cache = CacheChanges { cleared: true, ..CacheChanges::default() };
     }
 
@@ -241,9 +238,8 @@ impl Unread {
         let delta = self.evidence.intake(events, origin, &self.access);
         if delta.overflowed {
             self.repair.overflowed();
-            self.projection = Projection::new(self.projection.floor());
+            self.projection.reset();
             self.relevance.evidence_reset();
-            self.dirty = Dirty { all: true, ..Dirty::default() };
             self.cache = CacheChanges { cleared: true, ..CacheChanges::default() };
         } else {
             self.absorb(&delta, origin, &mut touched, ctx);
@@ -257,27 +253,26 @@ impl Unread {
             let stored = delta.stored.iter().filter_map(|h| self.evidence.entry(*h)).map(|e| e.event().clone());
             self.cache.events.extend(stored);
         }
-        self.dirty.all |= delta.freshened;
+        self.projection.dirty.all |= delta.freshened;
         for channel in &delta.discovered {
             // Null becomes zero, for the channel and for threads whose root was known already.
-            self.dirty.channels.push(*channel);
-            self.dirty.activity.push(*channel);
-            self.dirty.threads.extend(self.relevance.structures_of(*channel));
+            self.projection.dirty.channels.push(*channel);
+            self.projection.dirty.activity.push(*channel);
+            self.projection.dirty.threads.extend(self.relevance.structures_of(*channel));
         }
-        self.add_messages(delta.messages.iter().copied(), touched, ctx);
+        self.add_messages(&delta.stored, touched, ctx);
         self.absorb_deleted(&delta.deleted, touched);
         for id in &delta.edited {
             if let Some(channel) = self.evidence.get(id).and_then(crate::evidence::Entry::channel) {
-                self.dirty.activity.push(channel);
+                self.projection.dirty.activity.push(channel);
             }
         }
     }
 
     /// Adds messages to the projection; all of them before any is resolved, so that their order does not matter.
-    fn add_messages(&mut self, handles: impl Iterator<Item = Handle>, touched: &mut Vec<Touch>, ctx: &Context<'_>) {
-        let mut added = Vec::new();
+    fn add_messages(&mut self, handles: &[Handle], touched: &mut Vec<Touch>, ctx: &Context<'_>) {
         for handle in handles {
-            let Some(entry) = self.evidence.entry(handle) else { continue };
+            let Some(entry) = self.evidence.entry(*handle) else { continue };
             let Some(channel) = entry.channel() else { continue };
             let event = entry.event();
             let home = (channel, self.access.channel(channel).is_some_and(ChannelAccess::is_dm));
@@ -291,17 +286,19 @@ impl Unread {
                 ..Facts::default()
             };
             let reference = event.reference.map(|r| (r.parent, r.root));
-            let msg = self.projection.add(handle, event.key(), home, reference, facts, ctx.marks);
+            self.projection.add(*handle, event.key(), home, reference, facts, ctx.marks);
             if facts.is_own && facts.is_live {
                 self.relevance.own_message(event, true, touched);
             }
-            touched.push(Touch::Structure((channel, event.id)));
-            if facts.is_reply {
-                added.push(msg);
+            let place = (channel, event.id);
+            if self.projection.is_claimed(place) || !self.relevance.claiming(&event.id).is_empty() {
+                touched.push(Touch::Structure(place));
             }
         }
-        for msg in added {
-            self.resolve(msg, ctx);
+        for handle in handles {
+            if let Some(msg) = self.projection.by_handle(*handle) {
+                self.resolve(msg, ctx);
+            }
         }
     }
 
@@ -385,7 +382,7 @@ impl Unread {
         if *end == RepairEnd::Complete {
             let changed = self.evidence.error().is_some() || self.evidence.freshness() != Freshness::Observed;
             self.evidence.repair_ended(None);
-            self.dirty.all |= changed;
+            self.projection.dirty.all |= changed;
             self.cache.repaired = true;
         }
     }
@@ -405,7 +402,7 @@ impl Unread {
             Answered::Foreign => return false,
             Answered::Failed(error) => {
                 self.evidence.repair_ended(Some(error));
-                self.dirty.all = true;
+                self.projection.dirty.all = true;
             }
             Answered::Take(events) => {
                 if self.take(&events, Origin::Relay, ctx) {
@@ -454,14 +451,16 @@ impl Unread {
         for key in keys {
             self.projection.mark_changed(*key, ctx.marks);
             match *key {
-                MarkKey::Channel(id) | MarkKey::MessageForce(id) => self.dirty.channels.push(id),
+                MarkKey::Channel(id) | MarkKey::MessageForce(id) => self.projection.dirty.channels.push(id),
                 MarkKey::Activity(_) | MarkKey::ThreadActivity(_) => {}
-                MarkKey::Thread(root) => self.dirty.threads.extend(self.home_of(&root).map(|home| (home, root))),
+                MarkKey::Thread(root) => {
+                    self.projection.dirty.threads.extend(self.home_of(&root).map(|home| (home, root)))
+                }
                 MarkKey::Message(id) => {
                     if let Some(msg) = self.msg(&id) {
                         self.projection.message_marks_changed(msg, ctx.marks);
                     }
-                    self.dirty.messages.extend(self.home_of(&id).map(|home| (home, id)));
+                    self.projection.dirty.messages.extend(self.home_of(&id).map(|home| (home, id)));
                 }
             }
         }
@@ -497,13 +496,13 @@ impl Unread {
         self.set_time(ctx.server);
         let mut touched = Vec::new();
         let changed = self.relevance.set_follows(list, &mut touched);
-        self.dirty.threads.extend(changed);
+        self.projection.dirty.threads.extend(changed);
         self.settle(touched, ctx);
     }
 
     /// Targets whose answer may differ since the last call, each once, sorted. A named target may also be unchanged: compare.
     pub fn take_dirty(&mut self) -> Dirty {
-        std::mem::take(&mut self.dirty).sorted()
+        std::mem::take(&mut self.projection.dirty).sorted()
     }
 
     // --- Keeping the projection true ---------------------------------------------------------------------------------
@@ -515,12 +514,8 @@ impl Unread {
             for touch in std::mem::take(&mut touched) {
                 self.follow(touch, ctx);
             }
-            for msg in self.projection.unrelated() {
-                if let Some(relation) = self.relation(msg) {
-                    self.projection.relate(msg, &relation);
-                }
-            }
-            let wants = self.projection.settle();
+            let (evidence, relevance, viewer) = (&self.evidence, &self.relevance, self.access.viewer());
+            let wants = self.projection.settle(|message| relation(message, evidence, relevance, viewer));
             for msg in wants {
                 if let Some((key, claimed)) = self.lookup_of(msg) {
                     self.relevance.want(key, claimed, &mut touched);
@@ -530,7 +525,7 @@ impl Unread {
                 break;
             }
         }
-        self.dirty.take_in(&mut self.projection.changes);
+        self.projection.dirty.bound();
     }
 
     fn follow(&mut self, touch: Touch, ctx: &Context<'_>) {
@@ -551,7 +546,7 @@ impl Unread {
 
     /// Resolves everything anew whose root is found by way of this message.
     fn resolve_through(&mut self, (channel, id): Place, ctx: &Context<'_>) {
-        self.dirty.threads.push((channel, id));
+        self.projection.dirty.threads.push((channel, id));
         let mut seen = HashSet::new();
         let mut next = vec![id];
         while let Some(id) = next.pop() {
@@ -570,7 +565,7 @@ impl Unread {
 
     fn resolve(&mut self, msg: Msg, ctx: &Context<'_>) {
         let Some(message) = self.projection.message(msg) else { return };
-        if !message.facts.is_live {
+        if !message.facts.is_live || !message.facts.is_reply {
             return;
         }
         let Some(entry) = self.evidence.entry(message.handle) else { return };
@@ -579,22 +574,10 @@ impl Unread {
         self.projection.set_thread(msg, root, ctx.marks);
     }
 
-    fn relation(&self, msg: Msg) -> Option<Relation> {
-        let message = self.projection.message(msg)?;
-        if !message.facts.is_reply {
-            return Some(Relation { conversation: false, choice: None, settled: true });
-        }
-        let channel = self.evidence.entry(message.handle)?.channel()?;
-        let own_parent = self.evidence.get(&message.parent).is_some_and(|parent| {
-            parent.channel() == Some(channel) && !parent.deleted() && parent.event().pubkey == self.access.viewer()
-        });
-        Some(self.relevance.relation(channel, message.parent, message.claimed, own_parent))
-    }
-
     /// The look-up a reply wants, and the root it claims.
     fn lookup_of(&self, msg: Msg) -> Option<(LookupKey, EventId)> {
         let message = self.projection.message(msg)?;
-        let channel = self.evidence.entry(message.handle)?.channel()?;
+        let channel = message.home;
         let structure = message.facts.choice == Some(true);
         let id = if structure { message.claimed } else { message.parent };
         Some((LookupKey { channel, id, structure }, message.claimed))
@@ -602,13 +585,12 @@ impl Unread {
 
     /// Builds the projection anew from evidence.
     fn rebuild(&mut self, ctx: &Context<'_>) {
-        self.projection = Projection::new(self.projection.floor());
+        self.projection.reset();
         self.relevance.evidence_reset();
         let handles: Vec<_> = self.evidence.messages().map(|(handle, ..)| handle).collect();
         let mut touched = Vec::new();
-        self.add_messages(handles.into_iter(), &mut touched, ctx);
+        self.add_messages(&handles, &mut touched, ctx);
         self.settle(touched, ctx);
-        self.dirty = Dirty { all: true, ..Dirty::default() };
     }
 
     fn msg(&self, id: &EventId) -> Option<Msg> {
@@ -628,4 +610,13 @@ impl std::fmt::Debug for Unread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Unread({:?}, {:?})", self.evidence, self.relevance)
     }
+}
+
+/// How a reply stands to the viewer's conversations.
+fn relation(message: &Message, evidence: &Evidence, relevance: &Relevance, viewer: PublicKey) -> Relation {
+    let channel = message.home;
+    let own_parent = evidence.get(&message.parent).is_some_and(|parent| {
+        parent.channel() == Some(channel) && !parent.deleted() && parent.event().pubkey == viewer
+    });
+    relevance.relation(channel, message.parent, message.claimed, own_parent)
 }

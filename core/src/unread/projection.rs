@@ -9,7 +9,7 @@
 //! | frontier of a channel or thread | those dated between old and new, by the scope's order |
 //! | 30-day floor | those dated between old and new, by the order of all |
 //! | mark on one message | itself |
-//! | a [`Touch`] of relevance | replies by parent, by claimed root, or by way of a root |
+//! | a `Touch` of relevance | replies by parent, by claimed root, or by way of a root |
 //! | channel type, an override register | its channel or thread |
 //!
 //! Queued messages are evaluated once, at [`Projection::settle`], and their difference is added to the totals. So one live event
@@ -20,14 +20,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashbrown::HashMap;
+use crate::evidence::IdMap;
 
+use super::dirty::Dirty;
 use super::marks::{MarkKey, MarkSource, Register};
 use super::rules::{Facts, State, evaluate};
 use crate::evidence::Handle;
 use crate::ids::{ChannelId, EventId};
 use crate::order::RowKey;
-use crate::relevance::Place;
+use crate::relevance::{Place, Relation};
 
 /// No number.
 const NONE: u32 = u32::MAX;
@@ -40,6 +41,8 @@ pub(super) struct Msg(pub(super) u32);
 const LOWEST: EventId = EventId([0; 32]);
 
 pub(super) struct Message {
+    /// Its channel.
+    pub(super) home: ChannelId,
     pub(super) channel: u32,
     pub(super) thread: u32,
     pub(super) key: RowKey,
@@ -56,7 +59,7 @@ pub(super) struct Message {
     /// Its relation to conversations must be asked anew.
     unrelated: bool,
     /// Its look-up was asked for since then.
-    pub(super) wanted: bool,
+    wanted: bool,
 }
 
 /// What a scope counts.
@@ -114,32 +117,24 @@ pub(super) struct Thread {
     pub(super) listed: BTreeSet<RowKey>,
 }
 
-/// Targets whose answer may have changed.
-#[derive(Default)]
-pub(super) struct Changes {
-    pub(super) channels: Vec<ChannelId>,
-    pub(super) threads: Vec<Place>,
-    pub(super) messages: Vec<Place>,
-    pub(super) activity: Vec<ChannelId>,
-}
-
 #[derive(Default)]
 pub(super) struct Projection {
     pub(super) messages: Vec<Message>,
     by_handle: Vec<u32>,
     pub(super) channels: Vec<Channel>,
-    channel_ids: HashMap<ChannelId, u32>,
+    channel_ids: IdMap<ChannelId, u32>,
     pub(super) threads: Vec<Thread>,
-    thread_ids: HashMap<EventId, u32>,
+    thread_ids: IdMap<EventId, u32>,
     free_threads: Vec<u32>,
     /// Last reply by (channel, parent) and by (channel, claimed root); the others follow in the messages.
-    by_parent: HashMap<Place, u32>,
-    by_claimed: HashMap<Place, u32>,
+    by_parent: IdMap<Place, u32>,
+    by_claimed: IdMap<Place, u32>,
     by_time: BTreeSet<(u64, Msg)>,
     /// Messages at or before this second are read (R17); −1 when none is.
     floor: i64,
     queue: Vec<Msg>,
-    pub(super) changes: Changes,
+    /// Targets whose answer may have changed.
+    pub(super) dirty: Dirty,
 }
 
 fn signed(value: Option<u64>) -> i64 {
@@ -165,8 +160,9 @@ impl Projection {
         Self { floor, ..Self::default() }
     }
 
-    pub(super) fn floor(&self) -> i64 {
-        self.floor
+    /// Forgets all messages; every target is dirty.
+    pub(super) fn reset(&mut self) {
+        *self = Self { dirty: Dirty { all: true, ..Dirty::default() }, ..Self::new(self.floor) };
     }
 
     pub(super) fn message(&self, msg: Msg) -> Option<&Message> {
@@ -255,13 +251,14 @@ impl Projection {
         let msg = Msg(number(self.messages.len()));
         let id = MarkKey::Message(key.id);
         let (parent, claimed) = reference.unwrap_or((key.id, key.id));
-        let chain = |index: &mut HashMap<Place, u32>, to: EventId| {
+        let chain = |index: &mut IdMap<Place, u32>, to: EventId| {
             if facts.is_reply { index.insert((home.0, to), msg.0).unwrap_or(NONE) } else { NONE }
         };
         let next_sibling = chain(&mut self.by_parent, parent);
         let next_claimant = chain(&mut self.by_claimed, claimed);
         let is_live = facts.is_live;
         self.messages.push(Message {
+            home: home.0,
             channel,
             thread: NONE,
             key,
@@ -290,14 +287,14 @@ impl Projection {
                 channel.members.insert(key, msg);
                 let is_latest = channel.members.first_key_value().is_some_and(|(first, _)| *first == key);
                 if is_latest {
-                    self.changes.channels.push(channel.id);
+                    self.dirty.channels.push(channel.id);
                 }
             }
             self.queue(msg, true);
         }
         // The message and the thread under it become targets.
-        self.changes.messages.push((home.0, key.id));
-        self.changes.threads.push((home.0, key.id));
+        self.dirty.messages.push((home.0, key.id));
+        self.dirty.threads.push((home.0, key.id));
         msg
     }
 
@@ -316,7 +313,7 @@ impl Projection {
             let was_latest = channel.members.first_key_value().is_some_and(|(first, _)| *first == key);
             channel.members.remove(&key);
             if was_latest {
-                self.changes.channels.push(channel.id);
+                self.dirty.channels.push(channel.id);
             }
         }
     }
@@ -391,37 +388,37 @@ impl Projection {
         found
     }
 
-    /// Takes the queued messages that must be related anew before they are evaluated.
-    pub(super) fn unrelated(&mut self) -> Vec<Msg> {
-        let mut found: Vec<_> =
-            self.queue.iter().copied().filter(|msg| self.message(*msg).is_some_and(|m| m.unrelated)).collect();
-        found.sort_unstable();
-        found
+    /// Whether some reply claims this root.
+    pub(super) fn is_claimed(&self, root: Place) -> bool {
+        self.by_claimed.contains_key(&root)
     }
 
-    pub(super) fn relate(&mut self, msg: Msg, relation: &crate::relevance::Relation) {
-        let Some(message) = self.messages.get_mut(msg.0 as usize) else { return };
-        message.unrelated = false;
-        message.wanted = false;
-        message.facts.in_conversation = relation.conversation;
-        message.facts.choice = relation.choice;
-        message.facts.is_settled = relation.settled;
-    }
-
-    /// Evaluates what is queued; the messages that now wait for a look-up and did not ask yet.
-    pub(super) fn settle(&mut self) -> Vec<Msg> {
+    /// Evaluates what is queued, in order of arrival; `relate` says how a reply stands to the viewer's conversations. The messages
+    /// that now want a look-up and did not ask yet.
+    pub(super) fn settle(&mut self, relate: impl Fn(&Message) -> Relation) -> Vec<Msg> {
         let mut wants = Vec::new();
-        for msg in std::mem::take(&mut self.queue) {
-            let Some((state, wants_lookup)) = self.evaluate(msg) else { continue };
-            if let Some(message) = self.messages.get_mut(msg.0 as usize) {
-                message.queued = false;
-                if wants_lookup && !message.wanted {
-                    message.wanted = true;
-                    wants.push(msg);
-                }
+        let mut queue = std::mem::take(&mut self.queue);
+        for msg in queue.drain(..) {
+            let Some(message) = self.messages.get_mut(msg.0 as usize) else { continue };
+            message.queued = false;
+            if std::mem::take(&mut message.unrelated) && message.facts.is_reply {
+                let relation = relate(message);
+                message.wanted = false;
+                message.facts.in_conversation = relation.conversation;
+                message.facts.choice = relation.choice;
+                message.facts.is_settled = relation.settled;
             }
+            let Some((state, wants_lookup)) = self.evaluate(msg) else { continue };
             self.apply(msg, state);
+            if wants_lookup
+                && let Some(message) = self.messages.get_mut(msg.0 as usize)
+                && !std::mem::replace(&mut message.wanted, true)
+            {
+                wants.push(msg);
+            }
         }
+        // Keeps its room.
+        self.queue = queue;
         wants.sort_unstable();
         wants
     }
@@ -462,18 +459,18 @@ impl Projection {
         let (key, thread_ix) = (message.key, message.thread);
         let Some(channel) = self.channels.get_mut(message.channel as usize) else { return };
         if old.shown() != new.shown() {
-            self.changes.messages.push((channel.id, key.id));
+            self.dirty.messages.push((channel.id, key.id));
         }
         let before = channel.totals.shown();
         channel.totals.shift(old, new);
         if before != channel.totals.shown() {
-            self.changes.channels.push(channel.id);
+            self.dirty.channels.push(channel.id);
         }
         let Some(thread) = self.threads.get_mut(thread_ix as usize) else { return };
         let before = thread.totals.shown();
         thread.totals.shift(old, new);
         if before != thread.totals.shown() {
-            self.changes.threads.push((channel.id, thread.root));
+            self.dirty.threads.push((channel.id, thread.root));
         }
         if old.listed != new.listed {
             if new.listed {
@@ -486,7 +483,7 @@ impl Projection {
             } else {
                 channel.active.insert(thread_ix);
             }
-            self.changes.activity.push(channel.id);
+            self.dirty.activity.push(channel.id);
         }
     }
 

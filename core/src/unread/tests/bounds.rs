@@ -106,7 +106,7 @@ fn filled(n: usize, channels: usize) -> (Unread, Vec<SharedEvent>) {
     let roots: Vec<_> = (0..300).map(|k| say("me", &home(k), 1).text(&k.to_string()).sign()).collect();
     let message = |k: usize| {
         let say = say("ada", &home(k), 10 + k as u64);
-        if k % 2 == 0 { say.to(&roots[k % 300].id).sign() } else { say.sign() }
+        if k.is_multiple_of(2) { say.to(&roots[k % 300].id).sign() } else { say.sign() }
     };
     let fresh: Vec<_> = (n..n + 64).map(message).collect();
     unread.intake(&roots, &context(&NoMarks));
@@ -148,7 +148,8 @@ fn live_events_and_frontiers_cost_what_they_touch() {
     let start = Instant::now();
     unread.marks_changed(&[key], &context(&marks));
     let mark = start.elapsed().as_nanos();
-    println!("live {small} / {large} / {many} ns, one pass {pass} ns, mark of 14 messages {mark} ns");
+    // Wide, because the machine of a test run is shared.
     assert!(large < small * 6 && many < small * 6, "{small} {large} {many}");
     assert!(large * 10 < pass, "{large} {pass}");
+    assert!(mark * 10 < pass, "{mark} {pass}");
 }

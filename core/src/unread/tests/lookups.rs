@@ -14,8 +14,10 @@ fn refs(events: &[SharedEvent]) -> Vec<&SharedEvent> {
     events.iter().collect()
 }
 
+type Read = Option<(RequestId, Filter)>;
+
 /// The two reads of a look-up under way: by id, and the viewer's replies.
-fn reads(world: &mut World) -> (Option<(RequestId, Filter)>, Option<(RequestId, Filter)>) {
+fn reads(world: &mut World) -> (Read, Read) {
     let (mut ids, mut replies) = (None, None);
     for (id, request) in world.sent() {
         assert_eq!((request.purpose, request.priority), (Purpose::Lookup, Priority::Background));
