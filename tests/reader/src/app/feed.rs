@@ -238,13 +238,13 @@ impl Feed {
     }
 
     /// To the newest row.
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         self.top = self.max_top();
         self.selected = self.last_laid_out();
     }
 
     /// To the oldest row held.
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         self.top = 0;
         self.selected = self.layout.row_from(0).map(|(id, _)| id);
     }

@@ -99,11 +99,11 @@ impl App {
             KeyCode::Up | KeyCode::Char('k') => self.step(false),
             KeyCode::PageDown | KeyCode::Char(' ') => self.page(true),
             KeyCode::PageUp => self.page(false),
-            KeyCode::Home | KeyCode::Char('g') => self.to_start(),
-            KeyCode::End | KeyCode::Char('G') => self.to_end(),
+            KeyCode::Home | KeyCode::Char('g') => self.go_to_start(),
+            KeyCode::End | KeyCode::Char('G') => self.go_to_end(),
             KeyCode::Char('[') => self.sidebar.follow_cue(false),
             KeyCode::Char(']') => self.sidebar.follow_cue(true),
-            KeyCode::Char('u') => self.to_first_unread(),
+            KeyCode::Char('u') => self.go_to_first_unread(),
             KeyCode::Char('o') => self.load_by_hand(),
             _ => return false,
         }
@@ -197,29 +197,29 @@ impl App {
         }
     }
 
-    fn to_start(&mut self) {
+    fn go_to_start(&mut self) {
         match self.focused_pane() {
             None => self.sidebar.step(isize::MIN),
             Some(pane) => {
                 if let Some(feed) = self.feed_mut(pane) {
-                    feed.to_start();
+                    feed.go_to_start();
                 }
             }
         }
     }
 
-    fn to_end(&mut self) {
+    fn go_to_end(&mut self) {
         match self.focused_pane() {
             None => self.sidebar.step(isize::MAX),
             Some(pane) => {
                 if let Some(feed) = self.feed_mut(pane) {
-                    feed.to_end();
+                    feed.go_to_end();
                 }
             }
         }
     }
 
-    fn to_first_unread(&mut self) {
+    fn go_to_first_unread(&mut self) {
         let pane = self.focused_pane().unwrap_or(Pane::Main);
         let Some(feed) = self.feed_mut(pane) else { return };
         let Some(state) = feed.state.clone() else { return };

@@ -233,10 +233,12 @@ async fn power_cut(stage: &mut Stage<'_>) -> anyhow::Result<()> {
     ensure!(unread(&*stage.tablet.row(channel)?), "it was published before the power went");
     stage
         .say(format!("#{CUT} was saved as read; the power went before anybody was told; the tablet shows it unread"))?;
+    stage.phone.line.cut();
     stage.phone.start().await?;
-    let row = stage.phone.row(channel);
-    ensure!(row.is_ok_and(|r| !unread(&r)), "the phone forgot what it had saved");
-    stage.say("back on, before any network: the phone still knows it is read")?;
+    stage.phone.until_row(channel, SOON, read).await.context("the phone forgot what it had saved")?;
+    stage.say("back on, without a network: the phone still knows it is read")?;
+    stage.phone.line.mend();
+    stage.phone.session()?.network_changed().await?;
     stage.phone.settle().await?;
     stage.phone.until_row(channel, SOON, read).await?;
     stage.tablet.until_row(channel, SOON, read).await?;

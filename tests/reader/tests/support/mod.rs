@@ -1,5 +1,5 @@
 //! A reader in virtual time: the real session on a seeded embedded relay, drawn into memory.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "test support")]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -113,6 +113,8 @@ impl Reader {
     /// Lets time pass, timer by timer.
     pub(crate) async fn pass(&mut self, ms: u64) {
         let end = self.time.now_ms() + ms;
+        // What can run now may ask for a timer.
+        self.settle().await;
         loop {
             let next = self.time.next_deadline().filter(|at| *at <= end);
             self.time.move_to(next.unwrap_or(end));
