@@ -147,6 +147,8 @@ impl Repair {
     /// it returns something, else through [`Self::take_completions`].
     pub fn ensure(&mut self, ticket: Ticket, standing: Option<&Error>) -> Option<Result<(), Error>> {
         match &mut self.phase {
+            // Reading a granted channel does not make good an earlier failure.
+            Phase::Reading(attempt) if attempt.partial && standing.is_some() => return standing.cloned().map(Err),
             Phase::Markers { tickets, .. } | Phase::Reading(Attempt { tickets, .. }) => tickets.push(ticket),
             Phase::Idle if self.requested => return Some(standing.map_or(Ok(()), |error| Err(error.clone()))),
             Phase::Idle => self.request(Priority::Foreground, vec![ticket]),

@@ -174,24 +174,7 @@ fn play(world: &mut World, step: &Step) {
             world.with(|unread, ctx, _| unread.marks_changed(&[key(*n)], ctx));
         }
         Step::Reload => world.with(|unread, ctx, _| unread.marks_reset(ctx)),
-        Step::Access(kinds, admin) => {
-            for (name, kind) in CHANNELS.iter().zip(kinds) {
-                let types = [
-                    ChannelType::Stream,
-                    ChannelType::Stream,
-                    ChannelType::Stream,
-                    ChannelType::Dm,
-                    ChannelType::Unknown,
-                ];
-                let mut access = member(types[usize::from(*kind)]);
-                (access.allowed, access.confirmed) = (*kind != 0, *kind > 1);
-                if *admin {
-                    access.admins = Arc::new([Author::named("bo").key()]);
-                }
-                world.access.insert(channel(name), access);
-            }
-            world.set_access();
-        }
+        Step::Access(kinds, admin) => regrant(world, kinds, *admin),
         Step::Follow(root, home, following) => {
             let choice =
                 FollowChoice { channel: channel(CHANNELS[*home]), root: pool()[root % 48].id, following: *following };
@@ -209,25 +192,8 @@ fn play(world: &mut World, step: &Step) {
             let relay: Vec<_> = pool().iter().step_by(*nth).collect();
             world.settle(&relay);
         }
-        Step::LookupFails | Step::LookupLost => {
-            world.mono += 60_000;
-            world.poll();
-            let sent = world.sent();
-            // The first read is answered, the second fails; or the connection goes while both are out.
-            if let Some((id, request)) = sent.first() {
-                let found = find(&pool().iter().collect::<Vec<_>>(), &super::kit::filters(request));
-                world.answer(*id, &found.iter().collect::<Vec<_>>());
-            }
-            if matches!(step, Step::LookupLost) {
-                play(world, &Step::Connection(false));
-                play(world, &Step::Connection(true));
-            } else if let Some((id, _)) = sent.get(1) {
-                world.fail(*id);
-            }
-            for (id, _) in world.sent() {
-                world.fail(id);
-            }
-        }
+        Step::LookupFails => interrupt(world, false),
+        Step::LookupLost => interrupt(world, true),
         Step::Connection(true) => world.with(|unread, _, out| unread.connected(out)),
         Step::Connection(false) => world.with(|unread, _, out| unread.disconnected(out)),
         Step::Relay(known) => {
@@ -239,8 +205,42 @@ fn play(world: &mut World, step: &Step) {
     }
 }
 
+fn regrant(world: &mut World, kinds: &[u8; 3], admin: bool) {
+    for (name, kind) in CHANNELS.iter().zip(kinds) {
+        let types =
+            [ChannelType::Stream, ChannelType::Stream, ChannelType::Stream, ChannelType::Dm, ChannelType::Unknown];
+        let mut access = member(types[usize::from(*kind)]);
+        (access.allowed, access.confirmed) = (*kind != 0, *kind > 1);
+        if admin {
+            access.admins = Arc::new([Author::named("bo").key()]);
+        }
+        world.access.insert(channel(name), access);
+    }
+    world.set_access();
+}
+
+/// The first read of a look-up is answered, the second fails; or the connection goes while both are out.
+fn interrupt(world: &mut World, lost: bool) {
+    world.mono += 60_000;
+    world.poll();
+    let sent = world.sent();
+    if let Some((id, request)) = sent.first() {
+        let found = find(&pool().iter().collect::<Vec<_>>(), &super::kit::filters(request));
+        world.answer(*id, &found.iter().collect::<Vec<_>>());
+    }
+    if lost {
+        play(world, &Step::Connection(false));
+        play(world, &Step::Connection(true));
+    } else if let Some((id, _)) = sent.get(1) {
+        world.fail(*id);
+    }
+    for (id, _) in world.sent() {
+        world.fail(id);
+    }
+}
+
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(160) }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) }
 }
 
 proptest! {

@@ -200,6 +200,7 @@ fn a_confirmed_roster_repairs_what_was_restored() {
     world.set_access();
     let (id, count, _) = world.batch();
     assert_eq!(count, 1);
+    assert_eq!(world.unread.ensure(Ticket(2)), Some(Err(LOST)), "that makes no failure good");
     world.answer(id, &[]);
     assert!(world.sent().is_empty());
 }
