@@ -72,16 +72,6 @@ pub const PENDING_BYTES: usize = 65_536;
 pub const FOLLOWS: usize = 1_000;
 /// Messages asked for in one request for their channels (`unread.md` 8.6).
 pub const HOMES_PER_REQUEST: usize = 100;
-/// Plaintext of a read-state blob or preference a signer accepts, bytes (`unread.md` 9.4, 13.11). Larger is refused unsigned.
-pub const SIGN_PLAINTEXT_BYTES: usize = 40_960;
-/// Signed event JSON, bytes (`unread.md` 9.4). A larger result is not handed out.
-pub const SIGN_EVENT_BYTES: usize = 65_536;
-/// Seconds a signature's time may be off the session's idea of the relay's time (`unread.md` 13.11). Further off is refused.
-pub const SIGN_SKEW: u64 = 60;
-/// NIP-44 payload that is decrypted, base64 characters: a received event's bound (`unread.md` 9.4). Longer is not tried.
-pub const CIPHER_PAYLOAD_CHARS: usize = 98_304;
-/// Decrypted plaintext that is handed out, bytes (`unread.md` 9.4). Longer is refused.
-pub const DECRYPTED_BYTES: usize = 131_072;
 /// Accounts listed per service of a secret store; more than anybody has. A further one is refused.
 pub const ACCOUNTS: usize = 64;
 
@@ -104,8 +94,6 @@ pub const RECEIPT_BYTES: usize = 64 << 10;
 pub const ANSWER_ITEMS: usize = 131_072;
 /// Longest wait in seconds taken from a relay's text: an hour. A longer one counts as this.
 pub const RETRY_AFTER_MAX: u32 = 3_600;
-/// Seconds to pause after a rate limit that named no wait: the relay's longest quota window.
-pub const RETRY_AFTER_DEFAULT: u32 = 60;
 
 /// Requests in flight at once; further ones queue (pitfalls B7).
 pub const REQUESTS_IN_FLIGHT: usize = 4;

@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("identity", &["event"]),
     ("store", &["event", "journal"]),
     ("relay", &["request", "identity", "model"]),
-    ("engine", &["directory", "read_state", "reading", "timeline", "sidebar"]),
+    ("engine", &["directory", "read_state", "reading", "timeline", "sidebar", "relay", "store"]),
     ("session", &["engine", "store", "relay", "identity"]),
 ];
 

@@ -5,30 +5,30 @@ use sha2::{Digest as _, Sha256};
 use waggle::event::canonical_id;
 use waggle::ids::{ChannelId, EventId, PublicKey};
 
-pub const CHANNEL: ChannelId =
+pub(crate) const CHANNEL: ChannelId =
     ChannelId([0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x47, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0x01]);
-pub const T0: u64 = 1_751_500_000;
+pub(crate) const T0: u64 = 1_751_500_000;
 
-pub struct Signer(Keypair);
+pub(crate) struct Signer(Keypair);
 
-pub struct Signed {
-    pub id: EventId,
-    pub key: XOnlyPublicKey,
-    pub sig: schnorr::Signature,
-    pub json: String,
+pub(crate) struct Signed {
+    pub(crate) id: EventId,
+    pub(crate) key: XOnlyPublicKey,
+    pub(crate) sig: schnorr::Signature,
+    pub(crate) json: String,
 }
 
 impl Signer {
-    pub fn new(seed: impl std::fmt::Display) -> Self {
+    pub(crate) fn new(seed: impl std::fmt::Display) -> Self {
         let secret = Sha256::digest(format!("waggle/bench/{seed}"));
         Self(SecretKey::from_slice(&secret).unwrap().keypair(SECP256K1))
     }
 
-    pub fn key(&self) -> PublicKey {
+    pub(crate) fn key(&self) -> PublicKey {
         PublicKey(self.0.x_only_public_key().0.serialize())
     }
 
-    pub fn sign(&self, kind: u16, created_at: u64, tags: Vec<Vec<String>>, content: &str) -> Signed {
+    pub(crate) fn sign(&self, kind: u16, created_at: u64, tags: Vec<Vec<String>>, content: &str) -> Signed {
         let pubkey = self.key();
         let id = canonical_id(&pubkey, created_at, kind, &tags, content);
         let sig = SECP256K1.sign_schnorr_no_aux_rand(&id.0, &self.0);
@@ -47,14 +47,14 @@ fn tag(parts: &[&str]) -> Vec<String> {
 
 /// How authors are spread over a page, so that no trick that merges by author flatters.
 #[derive(Clone, Copy)]
-pub enum Authors {
+pub(crate) enum Authors {
     One,
     Thirty,
     Distinct,
 }
 
 impl Authors {
-    pub fn pick(self, i: usize) -> Signer {
+    pub(crate) fn pick(self, i: usize) -> Signer {
         match self {
             Self::One => Signer::new("one"),
             Self::Thirty => Signer::new(i % 30),
@@ -64,14 +64,14 @@ impl Authors {
 }
 
 /// A window answer of `rows` messages with reactions, edits and summaries, bounds last: about 245 events and 200 KB for 123 rows.
-pub struct Page {
-    pub events: Vec<Signed>,
-    pub relay: PublicKey,
-    pub rows: usize,
+pub(crate) struct Page {
+    pub(crate) events: Vec<Signed>,
+    pub(crate) relay: PublicKey,
+    pub(crate) rows: usize,
 }
 
 impl Page {
-    pub fn new(rows: usize, authors: Authors, salt: &str) -> Self {
+    pub(crate) fn new(rows: usize, authors: Authors, salt: &str) -> Self {
         let relay = Signer::new("relay");
         let h = CHANNEL.to_string();
         let text =
@@ -111,13 +111,13 @@ impl Page {
         Self { events, relay: relay.key(), rows }
     }
 
-    pub fn json(&self) -> String {
+    pub(crate) fn json(&self) -> String {
         let items: Vec<&str> = self.events.iter().map(|e| e.json.as_str()).collect();
         format!("[{}]", items.join(","))
     }
 
     /// F1 of this page.
-    pub fn verify_one_by_one(&self) {
+    pub(crate) fn verify_one_by_one(&self) {
         for e in &self.events {
             SECP256K1.verify_schnorr(&e.sig, &e.id.0, &e.key).unwrap();
         }

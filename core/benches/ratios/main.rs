@@ -12,31 +12,63 @@
     reason = "a bench prints, and a broken fixture should stop it"
 )]
 
+mod counting;
+mod durable;
 mod fixtures;
 mod paging;
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of CPU time this thread has used.
-pub fn cpu_ns() -> u64 {
+pub(crate) fn cpu_ns() -> u64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 /// Times one call by the thread's CPU clock.
-pub fn time<R>(f: impl FnOnce() -> R) -> u64 {
+pub(crate) fn time<R>(f: impl FnOnce() -> R) -> u64 {
     let start = cpu_ns();
     std::hint::black_box(f());
     cpu_ns() - start
 }
 
+/// Counts allocations, for the promises that are about them.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory of the caller.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations made by one call.
+pub(crate) fn allocations(f: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    f();
+    ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
 /// Rounds of every case; the minimum counts.
-pub const ROUNDS: usize = 41;
+pub(crate) const ROUNDS: usize = 41;
 
 /// Minimum of each of the given cases over interleaved rounds.
-pub fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> {
+pub(crate) fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> {
     let mut best = vec![u64::MAX; cases.len()];
     for _ in 0..rounds {
         for (slot, case) in best.iter_mut().zip(cases.iter_mut()) {
@@ -47,11 +79,11 @@ pub fn minima(rounds: usize, cases: &mut [&mut dyn FnMut() -> u64]) -> Vec<u64> 
 }
 
 /// One measured promise.
-pub struct Line {
-    pub promise: &'static str,
-    pub name: &'static str,
-    pub ratio: f64,
-    pub limit: f64,
+pub(crate) struct Line {
+    pub(crate) promise: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) ratio: f64,
+    pub(crate) limit: f64,
 }
 
 /// A promise's number and what measures it; a measurement may yield several lines.
@@ -62,7 +94,17 @@ const CASES: &[Case] = &[
     (&["P2"], paging::page_without_signatures),
     (&["P3"], paging::one_forged),
     (&["P4"], paging::seen_again),
+    (&["P5"], counting::live_event),
+    (&["P6"], counting::projection),
+    (&["P7"], counting::mark_channel),
+    (&["P7"], counting::apply_mark),
+    (&["P8"], counting::repair),
+    (&["P9"], durable::snapshot),
+    (&["P10"], durable::cipher_ratio),
+    (&["P11"], durable::durable_mark),
     (&["P12"], paging::first_page),
+    (&["P14"], counting::restore),
+    (&["P19"], counting::allocations_per_event),
 ];
 
 fn main() -> ExitCode {

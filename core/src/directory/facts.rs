@@ -1,7 +1,7 @@
 //! What single relay-signed directory events say, and the newest of them per channel.
 //!
 //! A [`Register`] keeps one event per channel: greater `created_at` wins, a tie goes to the lower id (`unread.md` 1.5), which
-//! is the order of [`RowKey`]. It never goes back, so a replayed older event changes nothing. Events may be dated in the
+//! is the order of `order::RowKey`. It never goes back, so a replayed older event changes nothing. Events may be dated in the
 //! future: relays step `created_at` by at least a second per revision (`relay-measured.md` 6).
 
 use std::collections::BTreeMap;

@@ -328,6 +328,27 @@ fn maps_are_bounded() {
     assert_eq!(b.directory.allowed().count(), limits::DIRECTORY_CHANNELS);
 }
 
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Whatever the order of arrival, with repetitions, the newest roster decides (`unread.md` 1.5).
+    #[test]
+    fn rosters_converge(
+        versions in proptest::collection::vec((1u64..4, proptest::bool::ANY), 1..5),
+        arrivals in proptest::collection::vec(0usize..5, 1..12),
+    ) {
+        let mut b = Bench::new();
+        let c = channel("general");
+        let people = |listed: bool| if listed { vec![&b.me, &b.ada] } else { vec![&b.ada] };
+        let rosters: Vec<_> = versions.iter().map(|(at, listed)| b.roster(c, *at, &people(*listed))).collect();
+        for index in arrivals.into_iter().filter(|i| *i < rosters.len()).chain(0..rosters.len()) {
+            b.live(&rosters[index]);
+        }
+        let newest = rosters.iter().min_by_key(|e| e.key()).unwrap();
+        proptest::prop_assert_eq!(b.allowed(c), newest.p_tags(&b.me.key().to_hex()));
+    }
+}
+
 #[test]
 fn names_are_cut_and_debug_shows_no_ids() {
     let mut b = Bench::new();

@@ -18,6 +18,8 @@ impl Engine {
         let out = std::mem::take(&mut self.link_out);
         let moved = !out.effects.is_empty() || !out.events.is_empty();
         self.effects.extend(out.effects.into_iter().map(Effect::Link));
+        // The queue must know of the connection before anybody who is told of it asks for something.
+        self.carry_gate();
         for event in out.events {
             self.link_event(event);
         }
@@ -139,17 +141,14 @@ impl Engine {
                 self.mute_effects(effects);
                 self.with_sync(|sync, io| sync.live(event, io));
             }
-            kinds::PROFILE => {
-                if self.profiles.take(event) {
-                    self.names_changed(&[event.pubkey].into());
-                }
-            }
+            kinds::PROFILE if self.profiles.take(event) => self.names_changed(&[event.pubkey].into()),
             _ if matches!(source, Source::Channels(_)) => {
-                let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
-                self.windows.on_live(event, &scene);
+                // Evidence first: whether a row is unread is asked when it is drawn.
                 let marks = Marks(&self.record);
                 let ctx = unread_ctx!(self, marks);
                 self.unread.intake(std::slice::from_ref(event), &ctx);
+                let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
+                self.windows.on_live(event, &scene);
             }
             _ => {}
         }

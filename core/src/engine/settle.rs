@@ -112,7 +112,7 @@ impl Engine {
         moved
     }
 
-    fn carry_gate(&mut self) -> bool {
+    pub(super) fn carry_gate(&mut self) -> bool {
         let failed = self.admission.set_gate(self.link.gate());
         let moved = !failed.is_empty();
         for (id, error) in failed {

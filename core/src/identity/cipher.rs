@@ -13,11 +13,11 @@ use crate::limits;
 /// Encryption of the account to itself. Plain calculation: no clock, no randomness of its own, no waiting.
 pub trait SelfCipher: Send + Sync + 'static {
     /// The NIP-44 payload of `plaintext`. `nonce` must be fresh randomness for every call. At most
-    /// [`limits::SIGN_PLAINTEXT_BYTES`]; fails with `capacity` above and with `invalid_argument` when empty.
+    /// [`limits::BLOB_BYTES`]; fails with `capacity` above and with `invalid_argument` when empty.
     fn encrypt(&self, plaintext: &str, nonce: [u8; 32]) -> Result<String, Error>;
 
     /// The plaintext of a payload. Fails with `invalid_answer` for whatever is no payload of this account, is longer than
-    /// [`limits::DECRYPTED_BYTES`] or no UTF-8.
+    /// [`limits::BLOB_READ_BYTES`] or no UTF-8.
     fn decrypt(&self, payload: &str) -> Result<String, Error>;
 }
 
@@ -36,7 +36,7 @@ impl LocalCipher {
 
 impl SelfCipher for LocalCipher {
     fn encrypt(&self, plaintext: &str, nonce: [u8; 32]) -> Result<String, Error> {
-        if plaintext.len() > limits::SIGN_PLAINTEXT_BYTES {
+        if plaintext.len() > limits::BLOB_BYTES {
             return Err(Error::Capacity { what: "encrypted text" });
         }
         let payload = encrypt_to_bytes_with_nonce(&self.0, plaintext.as_bytes(), nonce)
@@ -46,7 +46,7 @@ impl SelfCipher for LocalCipher {
 
     fn decrypt(&self, payload: &str) -> Result<String, Error> {
         const WHY: Error = Error::InvalidAnswer { why: "undecryptable" };
-        if payload.len() > limits::CIPHER_PAYLOAD_CHARS {
+        if payload.len() > limits::READ_STATE_EVENT_BYTES {
             return Err(WHY);
         }
         let bytes = STANDARD.decode(payload).map_err(|_| WHY)?;
@@ -54,7 +54,7 @@ impl SelfCipher for LocalCipher {
             return Err(WHY);
         }
         let plain = decrypt_to_bytes(&self.0, &bytes).map_err(|_| WHY)?;
-        if plain.len() > limits::DECRYPTED_BYTES {
+        if plain.len() > limits::BLOB_READ_BYTES {
             return Err(WHY);
         }
         String::from_utf8(plain).map_err(|_| WHY)
@@ -85,13 +85,13 @@ mod tests {
     #[test]
     fn sizes_at_the_bounds() {
         let ada = cipher("ada");
-        assert!(ada.encrypt(&"x".repeat(limits::SIGN_PLAINTEXT_BYTES), [1; 32]).is_ok());
-        assert_eq!(ada.encrypt(&"x".repeat(limits::SIGN_PLAINTEXT_BYTES + 1), [1; 32]).unwrap_err().code(), "capacity");
+        assert!(ada.encrypt(&"x".repeat(limits::BLOB_BYTES), [1; 32]).is_ok());
+        assert_eq!(ada.encrypt(&"x".repeat(limits::BLOB_BYTES + 1), [1; 32]).unwrap_err().code(), "capacity");
         assert_eq!(ada.encrypt("", [1; 32]).unwrap_err().code(), "invalid_argument");
         let peer = encrypt_to_bytes_with_nonce(&ada.0, &[b'x'; 65_535], [2; 32]).unwrap();
         let payload = STANDARD.encode(peer);
         assert_eq!(payload.len(), 87_472);
         assert_eq!(ada.decrypt(&payload).unwrap().len(), 65_535);
-        assert!(ada.decrypt(&"A".repeat(limits::CIPHER_PAYLOAD_CHARS + 1)).is_err());
+        assert!(ada.decrypt(&"A".repeat(limits::READ_STATE_EVENT_BYTES + 1)).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Signing, as narrow as the reader needs it.
 //!
 //! What can be asked for is an [`Unsigned`]: the two sign-ins, a read-state blob, the mutes. The signer encrypts blobs itself and
-//! never takes ciphertext (`unread.md` 13.9). Times further than [`limits::SIGN_SKEW`] from the relay's time, empty or too
+//! never takes ciphertext (`unread.md` 13.9). Times further than [`limits::PUBLISH_LEAD`] from the relay's time, empty or too
 //! large blobs are refused (13.11).
 
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl Unsigned {
 
     /// Checks time and sizes against the relay's time (`unread.md` 13.11). A foreign signer's adapter calls it too.
     pub fn check(&self, server_time: u64) -> Result<(), Error> {
-        if self.created_at().abs_diff(server_time) > limits::SIGN_SKEW {
+        if self.created_at().abs_diff(server_time) > limits::PUBLISH_LEAD {
             return Err(Error::InvalidArgument { what: "signing time" });
         }
         match self {
@@ -114,7 +114,7 @@ impl Unsigned {
                 if plaintext.is_empty() {
                     return Err(Error::InvalidArgument { what: "signed text" });
                 }
-                if plaintext.len() > limits::SIGN_PLAINTEXT_BYTES {
+                if plaintext.len() > limits::BLOB_BYTES {
                     return Err(Error::Capacity { what: "signed text" });
                 }
             }
@@ -141,7 +141,7 @@ impl std::fmt::Debug for Unsigned {
 pub struct SignedJson {
     /// Its id.
     pub id: EventId,
-    /// Its compact JSON, at most [`limits::SIGN_EVENT_BYTES`].
+    /// Its compact JSON, at most [`limits::PENDING_BYTES`].
     pub json: String,
 }
 
@@ -199,7 +199,7 @@ impl LocalSigner {
             "tags": tags, "content": content, "sig": hex::encode(sig.as_ref()),
         })
         .to_string();
-        if json.len() > limits::SIGN_EVENT_BYTES {
+        if json.len() > limits::PENDING_BYTES {
             return Err(Error::Capacity { what: "signed event" });
         }
         Ok(SignedJson { id, json })

@@ -351,17 +351,18 @@ impl Work<'_> {
 
     /// Takes the channel of each message a kept mark names from loaded messages, or from a sibling mark (`unread.md` 8.6).
     fn settle_homes(&mut self) {
-        let keys: Vec<Key> = self.base.homeless.iter().chain(self.rows.keys()).cloned().collect();
-        for key in keys {
-            let mut row = self.row(&key);
-            let Some(id) = key.message() else { continue };
-            if row.held.is_none() || row.home.is_some() {
-                continue;
-            }
-            row.home = self.facts.message(&id).map(|fact| fact.channel).or_else(|| self.base.home(&id));
-            if row.home.is_some() {
-                self.set(&key, row);
-            }
+        let (base, facts) = (self.base, self.facts);
+        let loaded = |key: &Key| facts.message(&key.message()?).map(|fact| fact.channel);
+        let old = base.homeless.iter().filter(|key| !self.rows.contains_key(key));
+        let changed = self.rows.iter().filter(|(_, row)| row.held.is_some() && row.home.is_none());
+        let sibling = |key: &Key| key.message().and_then(|id| base.home(&id));
+        let found: Vec<(Key, ChannelId)> = old
+            .filter_map(|key| Some((key.clone(), loaded(key)?)))
+            .chain(changed.filter_map(|(key, _)| Some((key.clone(), loaded(key).or_else(|| sibling(key))?))))
+            .collect();
+        for (key, home) in found {
+            let row = Row { home: Some(home), ..self.row(&key) };
+            self.set(&key, row);
         }
     }
 

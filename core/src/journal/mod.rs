@@ -1,7 +1,7 @@
 //! The durable record of reading: what was read, marked and chosen on this device, and what of it is still to be published.
 //!
 //! Algorithm. A [`Record`] is the whole state of one (community host, account). A change is a [`Mutation`], data that
-//! [`apply`] turns into a [`Diff`] against the latest record, inside the transaction that saves it; whoever holds the record then
+//! [`apply()`] turns into a [`Diff`] against the latest record, inside the transaction that saves it; whoever holds the record then
 //! [adopts](Record::adopt) the diff. A failed transaction leaves nothing behind, so memory is never ahead of the disk. Every save runs
 //! retention: what exceeds the journal's budget moves to the local-only reserve (`retain`), and a mark that a kept broader one
 //! covers is dropped (`coverage`). Both work on what the mutation touches; everything is looked at only under pressure or

@@ -288,7 +288,7 @@ impl Record {
         (bytes::reserve_total(self.totals.reserve_keys, self.totals.reserve_bytes), self.totals.reserve_keys)
     }
 
-    /// Takes over a saved change. `diff` must come from [`super::apply`] on this very state.
+    /// Takes over a saved change. `diff` must come from [`super::apply()`] on this very state.
     pub fn adopt(&mut self, diff: &Diff) {
         for (key, row) in &diff.rows {
             self.put(key, *row);

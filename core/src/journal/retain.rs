@@ -78,23 +78,22 @@ pub(super) fn final_cover(
     covers: &dyn Fn(&Key, u32) -> Covers,
     kept: &dyn Fn(&Key) -> Option<u32>,
 ) -> Option<Key> {
-    let mut chain = vec![key.clone()];
-    let mut value = value;
-    loop {
-        let at = chain.last()?;
-        let next = covers(at, value).into_iter().flatten().find_map(|(cover, need)| {
+    let step = |at: &Key, value: u32| {
+        covers(at, value).into_iter().flatten().find_map(|(cover, need)| {
             let held = kept(&cover).filter(|held| u64::from(*held) >= need)?;
             Some((cover, held))
-        });
-        let Some((cover, held)) = next else {
-            return if chain.len() > 1 { chain.pop() } else { None };
-        };
-        if chain.contains(&cover) {
+        })
+    };
+    let (mut last, mut held) = step(key, value)?;
+    let mut passed = vec![key.clone()];
+    while let Some((next, value)) = step(&last, held) {
+        passed.push(last);
+        if passed.contains(&next) {
             return None;
         }
-        chain.push(cover);
-        value = held;
+        (last, held) = (next, value);
     }
+    Some(last)
 }
 
 /// Chooses among `candidates` (distinct keys). Fails, naming the bound, when something that must not go does not fit.

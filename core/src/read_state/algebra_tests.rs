@@ -163,6 +163,10 @@ fn the_strict_bound_is_exact() {
     let one = State { overrides: BTreeMap::from([(id(2), reg(1, 0, 0))]), ..State::default() };
     assert!(state.merge_strict(&one).is_err());
     assert_eq!(state, before);
+    let mut nearly = of(0..9_998);
+    assert!(nearly.merge_strict(&one).is_err(), "a register takes three keys");
+    nearly.frontiers.pop_last();
+    nearly.merge_strict(&one).unwrap();
 }
 
 #[test]

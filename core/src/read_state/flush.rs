@@ -327,9 +327,8 @@ impl Sync {
     pub(super) fn flush_digested(&mut self, io: &mut Context<'_>) {
         let Some(flush) = &mut self.flush else { return };
         let Stage::Digesting(why) = std::mem::replace(&mut flush.stage, Stage::Resting) else { return };
-        let failed = self.intake.take_failure();
         let unreadable = io.record.slots().iter().find_map(|slot| self.intake.unreadable.get(slot));
-        match failed.or_else(|| unreadable.map(|u| Error::from(*u))) {
+        match unreadable.map(|why| Error::from(*why)) {
             Some(error) => self.end_flush(Err(error), io),
             None => self.judge(why, io),
         }

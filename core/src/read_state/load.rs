@@ -99,18 +99,6 @@ impl Sync {
         }
     }
 
-    /// Everything the load brought has been dealt with.
-    pub(super) fn load_digested(&mut self, io: &mut Context<'_>) {
-        let result = self.intake.take_failure().map_or(Ok(()), Err);
-        self.end_load(result, io);
-    }
-
-    /// A live event could not be taken in: the markers are not complete any more, until the next load.
-    pub(super) fn live_failed(&mut self, error: Error) {
-        self.reach = Completeness::Unknown;
-        self.load_error = Some(error);
-    }
-
     pub(super) fn abort_load(&mut self, error: &Error, io: &mut Context<'_>) {
         let Some(load) = self.load.take() else { return };
         if let Some(id) = load.request {
@@ -122,7 +110,8 @@ impl Sync {
         // Calls that waited behind this load for a flush fail in `begin_flush`, which finds no connection.
     }
 
-    fn end_load(&mut self, result: Result<(), Error>, io: &mut Context<'_>) {
+    /// The load has ended: everything it brought has been dealt with, or it failed.
+    pub(super) fn end_load(&mut self, result: Result<(), Error>, io: &mut Context<'_>) {
         let Some(load) = self.load.take() else { return };
         self.reach = if result.is_ok() { load.reach } else { Completeness::Unknown };
         self.load_error = result.clone().err();

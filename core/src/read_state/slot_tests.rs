@@ -1,6 +1,7 @@
 //! Slots: spilling, taking over, restoring (`unread.md` 9.8; R20, R21), driven through the scripted world.
 
 use super::harness::*;
+use super::sync::Sync;
 use crate::error::Error;
 use crate::journal::Mutation;
 use crate::model::SyncState;
@@ -250,4 +251,26 @@ fn a_clone_that_keeps_overtaking() {
     world.replies.clear();
     world.flush().unwrap();
     assert_eq!(world.on_relay(&channel(1)), Some(at(0)));
+}
+
+/// When what was read back cannot be saved, neither the flush nor a load that waits for it goes on: the flush would overwrite
+/// what it does not know.
+#[test]
+fn a_readback_that_cannot_be_saved() {
+    let mut world = World::online();
+    let client = world.record.header().client_id.clone();
+    let clone = world.blob_by(&client, slot(PRIMARY), T0, &[(&channel(2), at(0))]);
+    world.store(&clone);
+    world.read(channel(1), T0);
+    world.held = Some(Vec::new());
+    let flush = world.open(Sync::flush);
+    let refresh = world.open(Sync::refresh);
+    world.saves = [Err(full())].into();
+    world.release();
+    assert_eq!(world.done.remove(&flush), Some(Err(full())));
+    assert_eq!(world.done.remove(&refresh), Some(Err(full())));
+    assert!(world.published.is_empty());
+    world.flush().unwrap();
+    assert_eq!(world.on_relay(&channel(1)), Some(at(0)));
+    assert_eq!(world.on_relay(&channel(2)), Some(at(0)));
 }

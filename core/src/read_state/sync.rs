@@ -454,14 +454,13 @@ impl Sync {
             if !self.intake.is_idle() {
                 break;
             }
-            if self.load.as_ref().is_some_and(Load::is_digesting) {
-                self.load_digested(io);
+            if let Some(error) = self.intake.take_failure() {
+                self.intake_failed(&error, io);
+            } else if self.load.as_ref().is_some_and(Load::is_digesting) {
+                self.end_load(Ok(()), io);
             } else if self.flush.as_ref().is_some_and(Flush::is_digesting) {
                 self.flush_digested(io);
             } else {
-                if let Some(error) = self.intake.take_failure() {
-                    self.live_failed(error);
-                }
                 break;
             }
         }
@@ -472,6 +471,24 @@ impl Sync {
             self.begin_flush(callers, io);
         }
         self.arm(io);
+    }
+
+    /// Something could not be taken in. Whoever waited for it fails: a flush that went on could publish less than its slots hold.
+    fn intake_failed(&mut self, error: &Error, io: &mut Context<'_>) {
+        let mut live = true;
+        if self.load.as_ref().is_some_and(Load::is_digesting) {
+            live = false;
+            self.end_load(Err(error.clone()), io);
+        }
+        if self.flush.as_ref().is_some_and(Flush::is_digesting) {
+            live = false;
+            self.end_flush(Err(error.clone()), io);
+        }
+        if live {
+            // The markers are not complete any more, until the next load.
+            self.reach = Completeness::Unknown;
+            self.load_error = Some(error.clone());
+        }
     }
 
     fn arm(&mut self, io: &Context<'_>) {

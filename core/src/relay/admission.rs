@@ -239,7 +239,7 @@ impl Admission {
     }
 
     fn pause(&mut self, now: Millis, named: Option<u32>) -> Vec<(RequestId, RequestError)> {
-        let wait = named.unwrap_or(limits::RETRY_AFTER_DEFAULT).min(limits::RETRY_AFTER_MAX);
+        let wait = named.unwrap_or(limits::RATE_LIMIT_WAIT).min(limits::RETRY_AFTER_MAX);
         self.paused_until = self.paused_until.max(now.plus(u64::from(wait) * 1_000));
         let queued = self.foreground.iter().chain(&self.background).copied();
         let hopeless: Vec<RequestId> = queued

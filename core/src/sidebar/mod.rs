@@ -1,8 +1,8 @@
 //! What the sidebar shows: one shared projection of counts, manual marks, thread activity and mutes (R27).
 //!
 //! # Algorithm
-//! [`row`] is the decision table of `unread.md` 12.1 for one conversation, a pure function. [`Sidebar`] keeps the projected rows
-//! in drawing order, so that one changed conversation costs one row. [`cues`] tells what lies beyond the visible part (12.2),
+//! [`row()`] is the decision table of `unread.md` 12.1 for one conversation, a pure function. [`Sidebar`] keeps the projected rows
+//! in drawing order, so that one changed conversation costs one row. [`cues()`] tells what lies beyond the visible part (12.2),
 //! [`thread_button`] how the button under a message looks (12.3). The apps draw all of it and decide nothing.
 //!
 //! # Invariants

@@ -240,3 +240,7 @@ const LEFT: Error = Error::Cancelled { why: "this community was left" };
 #[cfg(test)]
 #[path = "journal/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "journal/file_tests.rs"]
+mod file_tests;

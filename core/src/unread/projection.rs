@@ -9,7 +9,7 @@
 //! | frontier of a channel or thread | those dated between old and new, by the scope's order |
 //! | 30-day floor | those dated between old and new, by the order of all |
 //! | mark on one message | itself |
-//! | a [`Touch`] of relevance | replies by parent, by claimed root, or by way of a root |
+//! | a `Touch` of relevance | replies by parent, by claimed root, or by way of a root |
 //! | channel type, an override register | its channel or thread |
 //!
 //! Queued messages are evaluated once, at [`Projection::settle`], and their difference is added to the totals. So one live event

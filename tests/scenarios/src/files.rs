@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +64,11 @@ impl Report {
     fn unreadable(path: &Path, why: impl std::fmt::Display) -> Self {
         let title = path.display().to_string();
         Self { title, outcome: Outcome::Unreadable(format!("cannot be read: {why}")), trace: Vec::new() }
+    }
+
+    fn failed(path: &Path, why: &str) -> Self {
+        let title = path.display().to_string();
+        Self { title, outcome: Outcome::Failed(why.to_owned()), trace: Vec::new() }
     }
 
     /// The line printed about it.
@@ -167,32 +172,53 @@ pub fn play(scenario: Scenario, options: &Options, make: &crate::runner::MakeDri
     played
 }
 
-/// Runs files and prints as they come to an end, in their order.
-pub fn run_files(files: &[PathBuf], options: &Options, out: &mut dyn Write) -> std::io::Result<Summary> {
-    let queue: VecDeque<(usize, PathBuf)> = files.iter().cloned().enumerate().collect();
-    let queue = Arc::new(Mutex::new(queue));
-    let mut summary = Summary::default();
-    let (sender, receiver) = channel();
-    for _ in 0..options.jobs.clamp(1, files.len().max(1)) {
-        let (queue, sender, options) = (queue.clone(), sender.clone(), options.clone());
+/// What the threads share.
+struct Work {
+    queue: Mutex<VecDeque<(usize, PathBuf)>>,
+    reports: Sender<(usize, Report)>,
+    options: Options,
+}
+
+impl Work {
+    /// A thread that runs file after file.
+    fn hire(self: &Arc<Self>) {
+        let work = self.clone();
         std::thread::spawn(move || {
-            while let Some((i, path)) = { queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() } {
-                let report = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_file(&path, &options)));
-                let report = report.unwrap_or_else(|_| Report {
-                    title: path.display().to_string(),
-                    outcome: Outcome::Failed("panicked".to_owned()),
-                    trace: Vec::new(),
-                });
-                if sender.send((i, report)).is_err() {
+            while let Some((i, path)) = { work.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() } {
+                let report = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_file(&path, &work.options)));
+                let report = report.unwrap_or_else(|_| Report::failed(&path, "panicked"));
+                if work.reports.send((i, report)).is_err() {
                     return;
                 }
             }
         });
     }
-    drop(sender);
+}
+
+/// Runs files and prints as they come to an end, in their order.
+pub fn run_files(files: &[PathBuf], options: &Options, out: &mut dyn Write) -> std::io::Result<Summary> {
+    let queue = Mutex::new(files.iter().cloned().enumerate().collect());
+    let (sender, receiver) = channel();
+    let work = Arc::new(Work { queue, reports: sender, options: options.clone() });
+    for _ in 0..options.jobs.clamp(1, files.len().max(1)) {
+        work.hire();
+    }
+    let mut summary = Summary::default();
     let mut reports: Vec<Option<Report>> = files.iter().map(|_| None).collect();
     for (i, path) in files.iter().enumerate() {
-        let report = wait_for(i, path, &mut reports, &receiver);
+        let report = loop {
+            if let Some(report) = reports[i].take() {
+                break report;
+            }
+            match receiver.recv_timeout(GIVE_UP) {
+                Ok((done, report)) => reports[done] = Some(report),
+                Err(_) => {
+                    // Its thread is left behind; another takes its place.
+                    work.hire();
+                    break Report::failed(path, "did not come to an end");
+                }
+            }
+        };
         summary.count(&report);
         for line in &report.trace {
             writeln!(out, "{line}")?;
@@ -201,27 +227,6 @@ pub fn run_files(files: &[PathBuf], options: &Options, out: &mut dyn Write) -> s
     }
     writeln!(out, "{} passed, {} failed", summary.passed, summary.failed)?;
     Ok(summary)
-}
-
-fn wait_for(i: usize, path: &Path, reports: &mut [Option<Report>], receiver: &Receiver<(usize, Report)>) -> Report {
-    loop {
-        if let Some(report) = reports[i].take() {
-            return report;
-        }
-        let why = match receiver.recv_timeout(GIVE_UP) {
-            Ok((done, report)) => {
-                reports[done] = Some(report);
-                continue;
-            }
-            Err(RecvTimeoutError::Timeout) => "did not come to an end",
-            Err(RecvTimeoutError::Disconnected) => "was lost",
-        };
-        return Report {
-            title: path.display().to_string(),
-            outcome: Outcome::Failed(why.to_owned()),
-            trace: Vec::new(),
-        };
-    }
 }
 
 impl Summary {

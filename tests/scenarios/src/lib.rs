@@ -26,7 +26,6 @@ pub mod driver;
 pub mod files;
 pub mod json;
 pub mod names;
-#[cfg(feature = "native")]
 pub mod native;
 pub mod read;
 mod read_steps;

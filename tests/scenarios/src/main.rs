@@ -19,33 +19,32 @@ struct Arguments {
     /// What randomness follows from: the same file and seed give the same trace.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Files at once.
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    /// Files at once; as many as there are processors if not given.
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Only read the files.
     #[arg(long)]
     check: bool,
 }
 
-fn driver() -> Option<SharedMakeDriver> {
-    #[cfg(feature = "native")]
-    let made: Option<SharedMakeDriver> = Some(std::sync::Arc::new(waggle_scenarios::native::make));
-    #[cfg(not(feature = "native"))]
-    let made = None;
-    made
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let driver = if arguments.check { None } else { driver() };
-    if driver.is_none() && !arguments.check {
-        return complain("this build has no way to the core; only --check works");
-    }
-    let options = Options { seed: arguments.seed, trace: arguments.trace, jobs: arguments.jobs, driver };
+    let native: SharedMakeDriver = std::sync::Arc::new(waggle_scenarios::native::make);
+    let driver = (!arguments.check).then_some(native);
+    let options = Options {
+        seed: arguments.seed,
+        trace: arguments.trace,
+        jobs: arguments.jobs.unwrap_or_else(processors),
+        driver,
+    };
     match run_files(&expand(&arguments.paths), &options, &mut std::io::stdout().lock()) {
         Ok(summary) => ExitCode::from(summary.exit_code()),
         Err(why) => complain(&why.to_string()),
     }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[expect(clippy::print_stderr, reason = "a command-line tool speaks so")]

@@ -54,18 +54,21 @@ struct Live {
     _client: Client,
 }
 
-impl SaveHook for SaveGate {
+/// The gate as the core knows it.
+struct Gate(Arc<SaveGate>);
+
+impl SaveHook for Gate {
     fn before_save(&self) -> BoxFuture<'static, ()> {
-        self.passage().boxed()
+        self.0.passage().boxed()
     }
 }
 
-impl Hooks for SaveGate {
+impl Hooks for Gate {
     fn at(&self, effect: Effect) -> Result<(), StorageKind> {
         if effect != Effect::Save {
             return Ok(());
         }
-        self.strike().map_err(|fault| match fault {
+        self.0.strike().map_err(|fault| match fault {
             DiskFault::DiskFull => StorageKind::Full,
             DiskFault::DiskIoError => StorageKind::Io,
         })
@@ -137,7 +140,7 @@ impl Device {
             *starts += 1;
             *starts
         };
-        let gate = self.env.gate.clone();
+        let gate = Arc::new(Gate(self.env.gate.clone()));
         let config = Config {
             data_dir: self.data_dir(),
             secrets: Arc::new(MemorySecrets::new()),
@@ -152,7 +155,7 @@ impl Device {
         let credential = if self.env.signs { Credential::Full(secret) } else { Credential::ReadOnly(secret) };
         let client = Waggle::open(config)?;
         client.sign_in(credential).await?;
-        let session = client.session(&self.env.origin).await?;
+        let session = client.session(&self.env.origin)?;
         session.start().await?;
         let live = Live { session, timelines: BTreeMap::new(), surfaces: BTreeMap::new(), _client: client };
         *self.live.borrow_mut() = Some(live);

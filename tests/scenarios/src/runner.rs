@@ -330,8 +330,8 @@ impl Runner {
         let kills = op == Op::Kill;
         if kills {
             device.calls.drain(..).for_each(|call| call.task.abort());
-            device.gate.release();
         }
+        let gate = device.gate.clone();
         let task = tokio::task::spawn_local(device.driver.call(op));
         match settled(task).await {
             Ok(outcome) => {
@@ -342,6 +342,10 @@ impl Runner {
                 });
                 // What the call set in motion comes to rest before anybody looks.
                 rest().await;
+                if kills {
+                    // Whoever waited behind the gate is dead by now.
+                    gate.release();
+                }
                 verdict(&step.word, fails, outcome).map_err(|why| anyhow!(why))
             }
             Err(task) => {

@@ -468,3 +468,14 @@ fn a_sidebar_row_that_is_there_is_listed() {
     let row = SidebarFact { channel: "c".into(), strong: true, dot: false, bell: true, counted: false };
     assert_eq!(crate::compare::sidebar(&check, Some(&row)), ["sidebar general: dot expected true, got false"]);
 }
+
+/// The acceptance tests themselves.
+#[test]
+fn every_given_file_passes() {
+    let options = Options { seed: 1, trace: false, jobs: 2, driver: Some(Arc::new(crate::native::make)) };
+    let mut out = Vec::new();
+    let summary = run_files(&cases(), &options, &mut out).unwrap();
+    let failed: Vec<_> =
+        String::from_utf8(out).unwrap().lines().filter(|l| l.starts_with("FAIL")).map(str::to_owned).collect();
+    assert!(summary.failed == 0, "{}", failed.join("\n"));
+}

@@ -335,7 +335,7 @@ impl Connection {
                 let error = refuse(status, &String::from_utf8_lossy(&response.body));
                 let wait = match &error {
                     RequestError::Refused { retry_after, .. } => {
-                        Some(u64::from(retry_after.unwrap_or(limits::RETRY_AFTER_DEFAULT).clamp(1, 60)) * 1_000)
+                        Some(u64::from(retry_after.unwrap_or(limits::RATE_LIMIT_WAIT).clamp(1, 60)) * 1_000)
                     }
                     _ => None,
                 };

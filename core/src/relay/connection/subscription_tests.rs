@@ -129,6 +129,11 @@ fn august_relays_are_paced() {
     assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 278);
     assert!(rig.keeps_pace());
     assert!(all.iter().all(|c| rig.link.arming(c) == Arming::Armed));
+    let events = rig.events();
+    let late: Vec<_> = events.iter().filter(|e| matches!(e, LinkEvent::Missed { .. })).collect();
+    let [LinkEvent::Missed { channels }] = &late[..] else { panic!("said once, at the end") };
+    assert!((200..278).contains(&channels.len()) && !channels.contains(&all[200]), "reads began before they were live");
+    assert_eq!(events.last(), late.first().copied());
 }
 
 /// What is opened while others still queue overtakes them, and has frames of its own.

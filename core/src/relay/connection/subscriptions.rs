@@ -8,7 +8,8 @@
 //!
 //! Frames are paced over any 5 s (R4); what is open goes first and has frames of its own. Not confirmed within
 //! [`limits::ARM_TIMEOUT_MS`], a subscription is asked for again and its channels are released with a promise: the confirmation, when
-//! it comes, reports them as missed (R3). The same promise holds for every interruption.
+//! it comes, reports them as missed (R3). The same promise holds for every interruption, and for channels that had to wait for the frame
+//! quota while others were read already.
 //!
 //! Invariants: a *head* is a subscription that no other replaces; heads partition the wanted channels once [`plan`] has run. At
 //! most three requests per head are open at the relay: a confirmed one, its late successor, and the one asked for after that. Filters say `limit: 0` and no `since`; only after the relay called that
@@ -67,6 +68,8 @@ struct Sub {
     replaces: Vec<u64>,
     /// Failures since the last confirmation, for back-off.
     failures: u32,
+    /// It had to wait for the frame quota, while others were confirmed already and reads began.
+    paced: bool,
 }
 
 /// What a CLOSED means beyond its subscription.
@@ -96,6 +99,8 @@ pub(super) struct Subscriptions {
     /// Channels and global topics that owe a re-read when confirmed.
     owed: BTreeSet<ChannelId>,
     owed_global: BTreeSet<Topic>,
+    /// Channels confirmed after having waited for the frame quota; reported as missed, all at once, when no more of them wait.
+    late: BTreeSet<ChannelId>,
     /// Channels already released to be read on this connection.
     released: BTreeSet<ChannelId>,
 }
@@ -116,6 +121,7 @@ impl Subscriptions {
             quiet_until: Millis(0),
             owed: BTreeSet::new(),
             owed_global: BTreeSet::new(),
+            late: BTreeSet::new(),
             released: BTreeSet::new(),
         }
     }
@@ -140,6 +146,7 @@ impl Subscriptions {
         self.subs.clear();
         self.owed.clear();
         self.owed_global.clear();
+        self.late.clear();
         self.released.clear();
         self.with_since = false;
     }
@@ -152,6 +159,7 @@ impl Subscriptions {
         let room = limits::LIVE_CHANNELS - self.wanted.len();
         self.wanted.extend(all.difference(&self.open).copied().take(room));
         self.owed.retain(|c| self.wanted.contains(c));
+        self.late.retain(|c| self.wanted.contains(c));
         self.released.retain(|c| self.wanted.contains(c));
         for sub in self.subs.values_mut() {
             if matches!(sub.state, State::Parked { recheck: true, .. }) {
@@ -204,7 +212,7 @@ impl Subscriptions {
         };
         sub.state = State::Armed;
         sub.failures = 0;
-        let (topic, replaced) = (sub.topic.clone(), std::mem::take(&mut sub.replaces));
+        let (topic, paced, replaced) = (sub.topic.clone(), sub.paced, std::mem::take(&mut sub.replaces));
         for old in replaced {
             self.close(old, out);
         }
@@ -212,7 +220,7 @@ impl Subscriptions {
         let needless = |s: &Sub| s.state == State::Queued && s.replaces == [id] && s.topic == topic;
         self.subs.retain(|_, s| !needless(s));
         match topic {
-            Topic::Channels(channels) => self.confirmed(&channels, out),
+            Topic::Channels(channels) => self.confirmed(&channels, paced, out),
             global => {
                 if self.owed_global.remove(&global) {
                     out.events.push(LinkEvent::MissedGlobal { source: source_of(&global) });
@@ -221,7 +229,10 @@ impl Subscriptions {
         }
     }
 
-    fn confirmed(&mut self, channels: &BTreeSet<ChannelId>, out: &mut Output) {
+    fn confirmed(&mut self, channels: &BTreeSet<ChannelId>, paced: bool, out: &mut Output) {
+        if paced {
+            self.late.extend(channels.difference(&self.owed));
+        }
         let missed: Vec<ChannelId> = channels.iter().filter(|c| self.owed.remove(c)).copied().collect();
         self.release(channels.iter().copied(), out);
         if !missed.is_empty() {
@@ -344,6 +355,19 @@ impl Subscriptions {
             self.sent.push_back(now);
             out.effects.push(Effect::Send(attempt, req.to_text()));
         }
+        self.report_late(out);
+    }
+
+    /// Whatever was read of these channels since the connection began may have ended before their live streams did begin.
+    fn report_late(&mut self, out: &mut Output) {
+        let mut waiting = false;
+        for sub in self.subs.values_mut() {
+            sub.paced |= sub.state == State::Queued;
+            waiting |= sub.paced && matches!(sub.state, State::Queued | State::Sent { .. });
+        }
+        if !waiting && !self.late.is_empty() {
+            out.events.push(LinkEvent::Missed { channels: std::mem::take(&mut self.late).into_iter().collect() });
+        }
     }
 
     /// When [`Subscriptions::pump`] has something to do.
@@ -410,7 +434,7 @@ impl Subscriptions {
     fn add(&mut self, topic: Topic, replaces: Vec<u64>) -> u64 {
         let id = self.next;
         self.next += 1;
-        self.subs.insert(id, Sub { topic, state: State::Queued, replaces, failures: 0 });
+        self.subs.insert(id, Sub { topic, state: State::Queued, replaces, failures: 0, paced: false });
         id
     }
 
