@@ -11,7 +11,7 @@
 //! | [`runner`] | steps, calls in flight, time |
 //! | [`compare`] | expected against seen |
 //! | [`files`] | many files: order, threads, output |
-//! | `native` | the driver over the core's own API |
+//! | [`native`] | the driver over the core's own API |
 //!
 //! One file is one test with its own relay, storage, time and single-threaded runtime, so files may run side by side. The same file
 //! and seed give the same trace.
