@@ -128,7 +128,8 @@ pub enum LinkEvent {
         /// The event. May come twice, by two subscriptions.
         event: SharedEvent,
     },
-    /// These channels may be read from the head now.
+    /// These channels may be read from the head now: they are live, or waiting for that was given up and [`LinkEvent::Missed`] will follow.
+    /// Given once per connection and channel.
     Armed {
         /// The channels, sorted.
         channels: Vec<ChannelId>,
