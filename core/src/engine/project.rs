@@ -9,8 +9,8 @@ use super::{Change, Engine, Room};
 use crate::directory::profiles::Profiles;
 use crate::event::Event;
 use crate::ids::{ChannelId, EventId, PublicKey, Target};
-use crate::model::{ChannelType, SidebarRow};
-use crate::sidebar::{Conversation, row};
+use crate::model::SidebarRow;
+use crate::sidebar::{Conversation, conversation_name, row};
 use crate::timeline::RowFacts;
 use crate::unread::{Dirty, MarkSource as _, Unread};
 use crate::window::TimelineKey;
@@ -108,15 +108,8 @@ impl Engine {
         let facts = self.directory.facts(channel)?;
         let unread = self.unread.snapshot(&Target::Channel(channel), &Marks(&self.record));
         let threads = self.unread.thread_activity(channel).items.map_or(0, |items| items.len());
-        let name = match (facts.channel_type, &facts.name) {
-            (ChannelType::Dm, _) if facts.participants.is_empty() => self.profiles.display(&self.account),
-            (ChannelType::Dm, _) => {
-                let names: Vec<String> = facts.participants.iter().map(|p| self.profiles.display(p)).collect();
-                names.join(", ")
-            }
-            (_, Some(name)) => name.clone(),
-            (_, None) => String::new(),
-        };
+        let others = facts.participants.iter().map(|p| self.profiles.display(p));
+        let name = conversation_name(facts.channel_type, facts.name.as_deref(), others);
         Some(row(Conversation {
             channel,
             name,

@@ -158,6 +158,8 @@ impl Engine {
                 let change = self.directory.on_answer(id, outcome, now.mono, &mut self.out);
                 self.route(room);
                 self.access_changed(&change);
+                // The connection asks again for channels it was refused only after the roster was looked at.
+                self.subscribe();
             }
             Room::Mutes => {
                 let server = self.server_now();

@@ -33,6 +33,12 @@ enum Command {
         #[arg(long)]
         only: Option<Suite>,
     },
+    /// Kills a process at every write to its journal and at random times, and checks what survives.
+    Crash {
+        /// How many kills.
+        #[arg(long, default_value_t = 500)]
+        kills: u32,
+    },
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
         /// Arguments of the bench.
@@ -69,6 +75,7 @@ impl Suite {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Test { only } => test(only),
+        Command::Crash { kills } => rust::crash(&root(), kills),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {

@@ -55,6 +55,13 @@ fn worth_showing(line: &str) -> bool {
     !(routine || dots || counted)
 }
 
+/// The crash test of the journal, with so many kills.
+pub(crate) fn crash(root: &Path, kills: u32) -> anyhow::Result<bool> {
+    let mut command = cargo(root, &["test", "-p", "waggle", "--test", "journal_crash", "--", "--nocapture"]);
+    command.env("WAGGLE_CRASH_KILLS", kills.to_string());
+    lines(command, say)
+}
+
 /// `cargo bench` of the ratios.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
     let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
