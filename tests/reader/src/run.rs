@@ -194,16 +194,14 @@ async fn host(args: &Args) -> anyhow::Result<()> {
     if meeting.write().is_err() {
         tracing::warn!("other readers will not find this relay");
     }
-    let dir = base.join(&args.device);
-    let config = Config::new(dir.clone(), Arc::new(MemorySecrets::new()), embedded.line(&args.device));
+    let config = Config::new(base.join(&args.device), Arc::new(MemorySecrets::new()), embedded.line(&args.device));
     let client = Waggle::open(config)?;
     client.sign_in(Credential::Full(embedded.viewer()?)).await?;
     let outcome = read(&client, &embedded.address(), format!("Waggle · {} · embedded relay", args.device)).await;
     meeting.remove();
     if args.data.is_none() {
-        // Only this run's own files, and the directory once no other device has files in it.
-        let _ = std::fs::remove_dir_all(dir);
-        let _ = std::fs::remove_dir(base);
+        // The community these files are of is gone with its relay; what cannot be removed is the system's to tidy.
+        let _ = std::fs::remove_dir_all(base);
     }
     outcome
 }
