@@ -60,6 +60,8 @@ impl Engine {
             .flat_map(|f| f.participants.clone())
             .collect();
         self.profiles.want(people);
+        self.profiles.flush(&mut self.out);
+        self.route(Room::Profiles);
         self.subscribe();
     }
 

@@ -71,12 +71,40 @@ pub(super) struct Actor {
     pub(super) cells: Cells,
     pub(super) journal: mpsc::UnboundedSender<JournalJob>,
     pub(super) cache: mpsc::UnboundedSender<CacheJob>,
-    pub(super) tasks: JoinSet<()>,
+    pub(super) tasks: Tasks,
     pub(super) exchanges: HashMap<RequestId, AbortHandle>,
     pub(super) link: Vec<(Attempt, AbortHandle)>,
     pub(super) socket: Option<(Attempt, mpsc::Sender<ClientFrame>)>,
     pub(super) answers: HashMap<CallId, Answer<Reply>>,
     pub(super) next_call: u64,
+}
+
+/// The tasks of a session, each with a name: a panic is told by it.
+#[derive(Default)]
+pub(super) struct Tasks {
+    set: JoinSet<()>,
+    names: HashMap<tokio::task::Id, &'static str>,
+}
+
+/// What a session's task panics with when one of its tasks did.
+pub(super) struct TaskPanic(pub(super) &'static str);
+
+impl Tasks {
+    pub(super) fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let handle = self.set.spawn(task);
+        self.names.insert(handle.id(), name);
+        handle
+    }
+
+    /// Waits for the next task to end; its name if it panicked. Never completes when there is none.
+    async fn ended(&mut self) -> Option<&'static str> {
+        let (id, panicked) = match self.set.join_next_with_id().await {
+            Some(Ok((id, ()))) => (id, false),
+            Some(Err(error)) => (error.id(), error.is_panic()),
+            None => std::future::pending().await,
+        };
+        self.names.remove(&id).filter(|_| panicked)
+    }
 }
 
 /// How the loop goes on.
@@ -91,9 +119,10 @@ enum Flow {
 }
 
 impl Actor {
-    /// Runs until the session is closed or left.
+    /// Runs until the session is closed or left. `started` is answered once what this device holds is published: locally ready.
     pub(super) async fn run(
         mut self,
+        started: Answer<Reply>,
         mut calls: mpsc::Receiver<Command>,
         mut posts: mpsc::UnboundedReceiver<Command>,
         mut inputs: mpsc::Receiver<Input>,
@@ -101,6 +130,7 @@ impl Actor {
         self.engine.set_now(self.config.clock.now());
         self.engine.start();
         let mut flow = self.carry_out();
+        let _ = started.send(Ok(Reply::Done));
         while let Flow::On = flow {
             let wake = self.engine.next_wake();
             let clock = self.config.clock.clone();
@@ -119,7 +149,11 @@ impl Actor {
                 },
                 Some(command) = posts.recv() => self.command(command),
                 Some(input) = inputs.recv() => self.input_batch(input, &mut inputs),
-                Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => self.task_ended(ended),
+                // A fault of this program: the session ends with it, visibly, instead of going on half alive.
+                panicked = self.tasks.ended() => if let Some(name) = panicked {
+                    tracing::error!(task = name, "a task of the session panicked");
+                    std::panic::resume_unwind(Box::new(TaskPanic(name)));
+                },
                 () = sleep => {
                     self.engine.set_now(self.config.clock.now());
                     self.engine.on_wake();
@@ -129,14 +163,6 @@ impl Actor {
         }
         if let Flow::End { leave, call, outcome } = flow {
             self.end(leave, call, outcome).await;
-        }
-    }
-
-    /// A task that panicked is a fault of this program: the session ends with it, visibly, instead of going on half alive.
-    fn task_ended(&mut self, ended: Result<(), tokio::task::JoinError>) {
-        if ended.is_err_and(|e| e.is_panic()) {
-            tracing::error!("a task of the session panicked");
-            std::panic::resume_unwind(Box::new("a task of the session panicked"));
         }
     }
 
@@ -290,7 +316,7 @@ impl Actor {
                 Effect::Link(effect) => self.link_effect(effect),
                 Effect::Exchange { id, request, server_time } => {
                     let exchange = self.wire.clone().exchange(id, request, server_time, self.entropy.fork());
-                    self.exchanges.insert(id, self.tasks.spawn(exchange));
+                    self.exchanges.insert(id, self.tasks.spawn("exchange", exchange));
                 }
                 Effect::Abort(id) => {
                     if let Some(task) = self.exchanges.remove(&id) {
@@ -322,15 +348,15 @@ impl Actor {
         let wire = self.wire.clone();
         match effect {
             connection::Effect::FetchDocument(attempt) => {
-                let task = self.tasks.spawn(wire.fetch_document(attempt));
+                let task = self.tasks.spawn("discovery", wire.fetch_document(attempt));
                 self.link.push((attempt, task));
             }
             connection::Effect::Dial(attempt) => {
-                let task = self.tasks.spawn(wire.socket(attempt));
+                let task = self.tasks.spawn("socket", wire.socket(attempt));
                 self.link.push((attempt, task));
             }
             connection::Effect::Sign { attempt, event, server_time } => {
-                let task = self.tasks.spawn(wire.sign(attempt, event, server_time));
+                let task = self.tasks.spawn("sign-in", wire.sign(attempt, event, server_time));
                 self.link.push((attempt, task));
             }
             connection::Effect::Send(attempt, text) => self.send_frame(attempt, ClientFrame::Text(text)),
@@ -359,7 +385,7 @@ impl Actor {
     fn crypto(&mut self, job: crate::read_state::CryptoJob) {
         let Wire { signer, verifier, inputs, .. } = self.wire.clone();
         let server_time = self.engine.server_time();
-        self.tasks.spawn(async move {
+        self.tasks.spawn("crypto", async move {
             let (id, result) = crypto::read_state(job, signer, verifier, server_time).await;
             let _ = inputs.send(Input::Crypto(id, result)).await;
         });
@@ -368,7 +394,7 @@ impl Actor {
     fn mute_job(&mut self, job: crate::directory::mutes::Job) {
         let Wire { signer, verifier, inputs, .. } = self.wire.clone();
         let (server_time, nonce) = (self.engine.server_time(), self.entropy.bytes());
-        self.tasks.spawn(async move {
+        self.tasks.spawn("crypto", async move {
             let (id, result) = crypto::mutes(job, signer, verifier, server_time, nonce).await;
             let _ = inputs.send(Input::MuteJob(id, result)).await;
         });
@@ -384,7 +410,7 @@ impl Actor {
         let _ = self.cache.send(CacheJob::End { leave, done: cache_done });
         let released = journal_over.await.unwrap_or(Ok(()));
         let _ = cache_over.await;
-        self.tasks.shutdown().await;
+        self.tasks.set.shutdown().await;
         self.cells.close();
         if let Some(answer) = self.answers.remove(&call) {
             let _ = answer.send(outcome.and(released).map(|()| Reply::Done));
@@ -397,7 +423,7 @@ impl Actor {
 
 /// Starts the two lines of blocking work.
 pub(super) fn start_lines(
-    tasks: &mut JoinSet<()>,
+    tasks: &mut Tasks,
     opened: (
         Box<dyn crate::store::journal::JournalStore>,
         Option<(crate::store::cache::Cache, crate::store::cache::Partition)>,
@@ -407,7 +433,7 @@ pub(super) fn start_lines(
 ) -> (mpsc::UnboundedSender<JournalJob>, mpsc::UnboundedSender<CacheJob>) {
     let (journal, journal_jobs) = mpsc::unbounded_channel();
     let (cache, cache_jobs) = mpsc::unbounded_channel();
-    tasks.spawn(disk::journal_line(opened.0, journal_jobs, config.saves.clone(), wire.inputs.clone()));
-    tasks.spawn(disk::cache_line(opened.1, cache_jobs, wire.verifier.clone(), wire.inputs.clone()));
+    tasks.spawn("journal", disk::journal_line(opened.0, journal_jobs, config.saves.clone(), wire.inputs.clone()));
+    tasks.spawn("cache", disk::cache_line(opened.1, cache_jobs, wire.verifier.clone(), wire.inputs.clone()));
     (journal, cache)
 }

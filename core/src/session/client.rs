@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
 
-use super::actor::{self, Actor, Cells};
+use super::actor::{self, Actor, Cells, TaskPanic, Tasks};
 use super::command::{Command, StandingViews};
 use super::config::{Config, Credential};
 use super::guard::TaskGuard;
@@ -208,13 +207,16 @@ fn spawn(
     guard.set(task.abort_handle());
     // The parent of the session's task: a panic in it becomes a failure somebody can see.
     tokio::spawn(async move {
-        if task.await.is_err_and(|e| e.is_panic()) {
+        if let Err(ended) = task.await
+            && let Ok(panic) = ended.try_into_panic()
+        {
+            let task = panic.downcast_ref::<TaskPanic>().map_or("session", |p| p.0);
             board.publish(vec![failed.update(Connectivity {
                 phase: Phase::Closed,
                 sentence: "Waggle failed inside and stopped. What was saved is safe; start again.".to_owned(),
                 repair: None,
                 retry_in: None,
-                error: Some(Error::Failed { task: "session" }),
+                error: Some(Error::Failed { task }),
             })]);
         }
         failed.close();
@@ -280,8 +282,7 @@ async fn opening(mut parts: Opening, mut calls: mpsc::Receiver<Command>, mut pos
         match open_files(&mut parts).await {
             Ok(opened) => {
                 let (actor, inputs) = assemble(parts, opened);
-                let _ = answer.send(Ok(Reply::Done));
-                return actor.run(calls, posts, inputs).await;
+                return actor.run(answer, calls, posts, inputs).await;
             }
             Err(error) => drop(answer.send(Err(error))),
         }
@@ -328,9 +329,9 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
         kept: opened.kept,
         now: config.clock.now(),
     });
-    let mut tasks = JoinSet::new();
+    let mut tasks = Tasks::default();
     let (journal, cache) = actor::start_lines(&mut tasks, (opened.journal, opened.cache), &config, &wire);
-    tasks.spawn(restore_evidence(opened.evidence, verifier, input_tx));
+    tasks.spawn("restore", restore_evidence(opened.evidence, verifier, input_tx));
     let actor = Actor {
         engine,
         config,

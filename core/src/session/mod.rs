@@ -18,6 +18,8 @@ mod handle;
 mod input;
 mod open;
 mod surface;
+#[cfg(test)]
+mod tests;
 mod view;
 mod wire;
 
