@@ -2,6 +2,10 @@
 //!
 //! No variant carries content, an id, a key or a host, so every error may be logged (policy test).
 
+/// What [`Error::InvalidAnswer`] says of text that is no NIP-44 payload at all, so that a reader of it can tell that from one that is
+/// not its own.
+pub const MALFORMED_PAYLOAD: &str = "malformed payload";
+
 /// Everything a call of Waggle can fail with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

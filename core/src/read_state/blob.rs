@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::algebra::{Canonical, State, canonical};
-use crate::error::Error;
+use crate::error::{Error, MALFORMED_PAYLOAD};
 use crate::event::{Event, kinds};
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Key, Override};
@@ -67,6 +67,17 @@ pub enum Unreadable {
     /// The signer that holds the key did not decrypt it.
     #[error("not decrypted by the signer")]
     Signer,
+}
+
+/// What a signer's refusal to decrypt says of the event.
+impl From<Error> for Unreadable {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InvalidAnswer { why: MALFORMED_PAYLOAD } => Self::Payload,
+            Error::InvalidAnswer { .. } => Self::Cipher,
+            _ => Self::Signer,
+        }
+    }
 }
 
 impl From<Unreadable> for Error {

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::algebra::State;
 use super::blob;
-use super::crypto::{CryptoJob, CryptoResult, JobId, SelfCipher, Unsigned};
+use super::crypto::{CryptoJob, CryptoResult, JobId};
 use super::discovery::{self, Descriptor};
 use super::sync::{CallId, Context, Effect, OpId, Sync};
 use crate::clock::{Millis, Now, ServerTime};
 use crate::entropy::Entropy;
 use crate::error::{Error, NetworkFailure, Refusal, StorageKind};
-use crate::event::{Batch, SharedEvent, Verifier};
+use crate::event::{Batch, SharedEvent, Verifier, kinds};
+use crate::identity::{LocalCipher, Secret, SelfCipher as _};
 use crate::ids::{ChannelId, SlotId};
 use crate::journal::{Fresh, Key, Mark, Mutation, NoFacts, Read, Record, apply};
 use crate::limits;
@@ -52,11 +53,11 @@ pub(super) enum Step {
     Publish(SlotId),
 }
 
-pub(super) type Tamper = Box<dyn Fn(Unsigned, &Author) -> Unsigned>;
+pub(super) type Tamper = Box<dyn Fn(Template, &Author) -> Template>;
 
 pub(super) struct World {
     pub(super) me: Author,
-    pub(super) cipher: SelfCipher,
+    pub(super) cipher: LocalCipher,
     pub(super) verifier: Verifier,
     pub(super) record: Record,
     pub(super) sync: Sync,
@@ -111,7 +112,7 @@ impl World {
         let mut server = ServerTime::default();
         server.learn(now, T0);
         Self {
-            cipher: SelfCipher::derive(&me.secret()).unwrap(),
+            cipher: LocalCipher::new(&Secret::from_bytes(me.secret()).unwrap()).unwrap(),
             sync: Sync::new(me.key(), capability, &record),
             me,
             verifier: Verifier::new(),
@@ -279,7 +280,7 @@ impl World {
     }
 
     pub(super) fn raw_blob(&self, slot: SlotId, at: u64, plaintext: &str) -> SharedEvent {
-        let content = self.cipher.encrypt(plaintext.as_bytes(), [9; 32]).unwrap();
+        let content = self.cipher.encrypt_as_peer(plaintext.as_bytes(), [9; 32]).unwrap();
         self.event(slot, at, &content)
     }
 
@@ -308,7 +309,7 @@ impl World {
     /// What the relay's copy of a slot says, decrypted.
     pub(super) fn contents(&self, slot: SlotId) -> Option<BTreeMap<Key, u32>> {
         let event = self.stored.get(&blob::d_value(slot))?;
-        Some(blob::parse(&self.cipher.decrypt(&event.content).unwrap()).unwrap().state.frontiers)
+        Some(blob::parse(self.cipher.decrypt(&event.content).unwrap().as_bytes()).unwrap().state.frontiers)
     }
 
     /// The greatest value for a key over the slots of this installation.
@@ -383,20 +384,19 @@ impl World {
         match job {
             CryptoJob::Decode(job) => {
                 self.log.push(Step::Decode(job.events.len()));
-                (job.id, job.run(&self.cipher))
+                let plain = |e: &SharedEvent| Ok(self.cipher.decrypt(&e.content)?.into_bytes());
+                (job.id, job.finish(job.events.iter().map(plain)))
             }
             CryptoJob::Seal(job) => {
                 self.log.push(Step::Seal);
                 self.check_sealed(&job.plaintext);
-                let result = job.run(&self.cipher, |unsigned| {
-                    let unsigned = match &self.tamper {
-                        Some(tamper) => tamper(unsigned, &self.me),
-                        None => unsigned,
-                    };
-                    let Unsigned { kind, created_at, tags, content } = unsigned;
-                    Ok(self.me.sign(Template { kind, created_at, tags, content }))
-                });
-                (job.id, result)
+                let content = self.cipher.encrypt(&job.plaintext, job.nonce).unwrap();
+                let tags = blob::tags(job.slot);
+                let mut event = Template { kind: kinds::APP_DATA, created_at: job.created_at, tags, content };
+                if let Some(tamper) = &self.tamper {
+                    event = tamper(event, &self.me);
+                }
+                (job.id, CryptoResult::Sealed(Ok(self.me.sign(event))))
             }
         }
     }
@@ -423,7 +423,7 @@ impl World {
 
     fn client_of(&self, event: &SharedEvent) -> Option<String> {
         let plaintext = self.cipher.decrypt(&event.content).ok()?;
-        Some(blob::parse(&plaintext).ok()?.client_id)
+        Some(blob::parse(plaintext.as_bytes()).ok()?.client_id)
     }
 
     fn serve(&mut self, id: RequestId, request: &Request) {

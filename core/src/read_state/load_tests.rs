@@ -111,8 +111,9 @@ fn rows_9_6_and_13_14_an_unreadable_coordinate() {
     let garbage = world.event(slot(8), T0, "this is not an encrypted payload");
     let version = world.raw_blob(slot(8), T0, r#"{"v":2,"client_id":"c","contexts":{}}"#);
     let ada = World::new();
-    let stranger = super::SelfCipher::derive(&Author::named("ada").secret()).unwrap();
-    let foreign = ada.event(slot(8), T0, &stranger.encrypt(b"{}", [1; 32]).unwrap());
+    let secret = crate::identity::Secret::from_bytes(Author::named("ada").secret()).unwrap();
+    let stranger = crate::identity::LocalCipher::new(&secret).unwrap();
+    let foreign = ada.event(slot(8), T0, &stranger.encrypt_as_peer(b"{}", [1; 32]).unwrap());
     for bad in [garbage, version, foreign] {
         world.stored.remove(&super::blob::d_value(slot(8)));
         world.store(&bad);

@@ -20,7 +20,7 @@ pub mod plan;
 mod sync;
 
 pub use blob::{Blob, Unreadable};
-pub use crypto::{CryptoJob, CryptoResult, JobId, SelfCipher};
+pub use crypto::{CryptoJob, CryptoResult, JobId};
 pub use discovery::Descriptor;
 pub use sync::{CallId, Context, Effect, OpId, Sync};
 

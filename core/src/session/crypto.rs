@@ -22,7 +22,7 @@ pub(super) async fn read_state(
             let failed = job.finish(std::iter::empty());
             let decode = move || {
                 let plain = |content: &str| match &cipher {
-                    Some(cipher) => cipher.decrypt(content).map(String::into_bytes).map_err(|_| Unreadable::Cipher),
+                    Some(cipher) => Ok(cipher.decrypt(content)?.into_bytes()),
                     None => Err(Unreadable::Signer),
                 };
                 job.finish(job.events.iter().map(|e| plain(&e.content)).collect::<Vec<_>>())
