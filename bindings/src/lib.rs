@@ -1,69 +1,34 @@
 //! Swift and Kotlin bindings of `waggle`: conversions, nothing else. No rule about chat lives here.
 //!
-//! What crosses today is how failures are told. Sessions and views follow; until then apps in Rust use the core directly.
+//! # How things cross
+//! * Ids are text, checked where they enter; a malformed one is `InvalidArgument`, never a panic.
+//! * What is shown crosses as records in batches, lists as the rows that changed; every conversion names every field, so that a new field
+//!   of the core cannot be forgotten here.
+//! * Changing things are *views*: `current()` at once, `next(after)` when there is something newer, `cancel()` to end the waits. A
+//!   cancelled wait loses nothing: ask again with the same version.
+//! * Failures are small enums per area ([`errors`]), each variant with its code, its retry class and one sentence for a person.
+//! * Foreign code is called for three things only ([`ports`], [`logging`]): keeping keys, signing, taking log lines.
+//!
+//! # Invariants
+//! Every export may be called from any thread. None blocks on a disk or the network: what waits is `async`. A panic inside is an error
+//! outside. The runtime is the client's own ([`runtime`]); the app's executor only polls.
 
-use waggle::error::{Error, RetryClass};
+pub mod client;
+pub mod errors;
+pub mod ids;
+pub mod logging;
+pub mod ports;
+pub mod records;
+pub mod runtime;
+pub mod session;
+pub mod sidebar;
+pub mod timeline;
+pub mod views;
 
 uniffi::setup_scaffolding!();
-
-/// Whether trying again can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, uniffi::Enum)]
-pub enum Retry {
-    /// The same call will fail again.
-    Never,
-    /// The same call may succeed at once.
-    Now,
-    /// After so many seconds.
-    After {
-        /// Seconds.
-        seconds: u32,
-    },
-    /// When the connection is back.
-    WhenOnline,
-    /// After the person has done something.
-    AfterAction,
-}
-
-/// A failure as data: a stable code, whether to try again, and one sentence for a person.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
-pub struct Failure {
-    /// The stable code, the same in scenarios, Rust, Swift and Kotlin.
-    pub code: String,
-    /// Whether trying again can help.
-    pub retry: Retry,
-    /// What to tell a person.
-    pub sentence: String,
-}
-
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
-        let retry = match error.retry_class() {
-            RetryClass::Never => Retry::Never,
-            RetryClass::Now => Retry::Now,
-            RetryClass::After(seconds) => Retry::After { seconds },
-            RetryClass::WhenOnline => Retry::WhenOnline,
-            RetryClass::AfterAction => Retry::AfterAction,
-        };
-        Self { code: error.code().to_owned(), retry, sentence: error.sentence().to_owned() }
-    }
-}
 
 /// Version of the core these bindings were built with.
 #[uniffi::export]
 pub fn core_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use waggle::error::Refusal;
-
-    #[test]
-    fn a_failure_says_what_the_error_says() {
-        let error = Error::RelayRefused { why: Refusal::RateLimited, retry_after: Some(30) };
-        let failure = Failure::from(&error);
-        assert_eq!((failure.code.as_str(), failure.retry), ("relay_refused", Retry::After { seconds: 30 }));
-        assert_eq!(failure.sentence, error.sentence());
-    }
 }

@@ -10,8 +10,8 @@ use crate::ids::PublicKey;
 
 const MALFORMED: Error = Error::InvalidArgument { what: "secret key" };
 
-/// A valid secp256k1 secret key. Wiped when dropped; has no text form but [`Secret::to_nsec`] and [`Secret::to_hex`], which
-/// must be asked for.
+/// A valid secp256k1 secret key. Wiped when dropped; leaves only by [`Secret::to_nsec`], [`Secret::to_hex`] and
+/// [`Secret::to_bytes`], which must be asked for.
 #[derive(Clone)]
 pub struct Secret([u8; 32]);
 
@@ -67,6 +67,11 @@ impl Secret {
     /// 64 lower-case hex digits, the form stores keep.
     pub fn to_hex(&self) -> Zeroizing<String> {
         Zeroizing::new(hex::encode(self.0))
+    }
+
+    /// A copy of the 32 bytes, for a store that keeps bytes. It wipes itself.
+    pub fn to_bytes(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0)
     }
 
     pub(super) fn bytes(&self) -> &[u8; 32] {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
+use zeroize::Zeroizing;
 
 use super::actor::{self, Actor, Cells, TaskPanic, Tasks};
 use super::command::{Command, StandingViews};
@@ -86,6 +87,13 @@ impl Client {
     pub async fn create_account(&self) -> Result<PublicKey, Error> {
         let secret = Secret::generate(&mut self.state().entropy);
         self.sign_in(Credential::Full(secret)).await
+    }
+
+    /// An account's key in its NIP-19 form, for a backup the person asked for. Fails with `not_found` when it is not in the key store.
+    pub async fn backup_key(&self, account: PublicKey) -> Result<Zeroizing<String>, Error> {
+        let store = self.0.config.secrets.clone();
+        let secret = on_blocking_thread(move || store.get(SERVICE, &account.to_hex())).await?;
+        secret.ok_or(Error::NotFound { what: "account" })?.to_nsec()
     }
 
     /// Takes an account whose key is in the key store. Fails with `not_found` when it is not.

@@ -1,6 +1,7 @@
 //! The public handles: [`Session`] and [`Timeline`]. They hold no state of their own; every call goes to the session's task.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -131,7 +132,7 @@ impl Session {
         let call = Call::Open { key, limit: options.limit, utc_offset: options.utc_offset };
         self.sender.call(call).await.and_then(done)?;
         let view = self.sender.ask(|answer| Command::ViewTimeline(key, answer)).await?;
-        Ok(Timeline { key, view, sender: self.sender.clone(), open: true })
+        Ok(Timeline { key, view, sender: self.sender.clone(), open: AtomicBool::new(true) })
     }
 
     /// The sidebar.
@@ -306,7 +307,7 @@ pub struct Timeline {
     key: TimelineKey,
     view: View<TimelineState>,
     sender: Sender,
-    open: bool,
+    open: AtomicBool,
 }
 
 impl Timeline {
@@ -334,16 +335,18 @@ impl Timeline {
         }
     }
 
-    /// Ends it; when this returns, it is closed.
-    pub async fn close(mut self) -> Result<(), Error> {
-        self.open = false;
+    /// Ends it; when this returns, it is closed. Idempotent.
+    pub async fn close(&self) -> Result<(), Error> {
+        if !self.open.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         self.sender.call(Call::CloseTimeline(self.key)).await.and_then(done)
     }
 }
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        if self.open {
+        if self.open.swap(false, Ordering::AcqRel) {
             self.sender.post(Command::DropTimeline(self.key));
         }
     }
