@@ -72,10 +72,10 @@ pub(super) struct Actor {
     pub(super) journal: mpsc::UnboundedSender<JournalJob>,
     pub(super) cache: mpsc::UnboundedSender<CacheJob>,
     pub(super) tasks: Tasks,
-    pub(super) exchanges: HashMap<RequestId, AbortHandle>,
+    pub(super) exchanges: BTreeMap<RequestId, AbortHandle>,
     pub(super) link: Vec<(Attempt, AbortHandle)>,
     pub(super) socket: Option<(Attempt, mpsc::Sender<ClientFrame>)>,
-    pub(super) answers: HashMap<CallId, Answer<Reply>>,
+    pub(super) answers: BTreeMap<CallId, Answer<Reply>>,
     pub(super) next_call: u64,
 }
 
@@ -383,10 +383,10 @@ impl Actor {
     }
 
     fn crypto(&mut self, job: crate::read_state::CryptoJob) {
-        let Wire { signer, verifier, inputs, .. } = self.wire.clone();
+        let Wire { signer, verifier, inputs, blocking, .. } = self.wire.clone();
         let server_time = self.engine.server_time();
         self.tasks.spawn("crypto", async move {
-            let (id, result) = crypto::read_state(job, signer, verifier, server_time).await;
+            let (id, result) = crypto::read_state(job, signer, verifier, server_time, blocking).await;
             let _ = inputs.send(Input::Crypto(id, result)).await;
         });
     }
@@ -415,7 +415,7 @@ impl Actor {
         if let Some(answer) = self.answers.remove(&call) {
             let _ = answer.send(outcome.and(released).map(|()| Reply::Done));
         }
-        for (_, answer) in self.answers.drain() {
+        for answer in std::mem::take(&mut self.answers).into_values() {
             let _ = answer.send(Err(Error::Closed));
         }
     }
@@ -433,7 +433,13 @@ pub(super) fn start_lines(
 ) -> (mpsc::UnboundedSender<JournalJob>, mpsc::UnboundedSender<CacheJob>) {
     let (journal, journal_jobs) = mpsc::unbounded_channel();
     let (cache, cache_jobs) = mpsc::unbounded_channel();
-    tasks.spawn("journal", disk::journal_line(opened.0, journal_jobs, config.saves.clone(), wire.inputs.clone()));
-    tasks.spawn("cache", disk::cache_line(opened.1, cache_jobs, wire.verifier.clone(), wire.inputs.clone()));
+    tasks.spawn(
+        "journal",
+        disk::journal_line(opened.0, journal_jobs, config.saves.clone(), wire.blocking, wire.inputs.clone()),
+    );
+    tasks.spawn(
+        "cache",
+        disk::cache_line(opened.1, cache_jobs, wire.verifier.clone(), wire.blocking, wire.inputs.clone()),
+    );
     (journal, cache)
 }

@@ -1,6 +1,6 @@
 //! The way in: a client per installation, its accounts, its sessions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::actor::{self, Actor, Cells, TaskPanic, Tasks};
 use super::command::{Command, StandingViews};
 use super::config::{Config, Credential};
+use super::disk::store_work;
 use super::guard::TaskGuard;
 use super::handle::{Sender, Session};
 use super::input::Input;
@@ -78,7 +79,7 @@ impl Client {
         let signer = signer(&secret, publishes)?;
         let account = signer.public_key();
         let store = self.0.config.secrets.clone();
-        on_blocking_thread(move || store.put(SERVICE, &account.to_hex(), &secret)).await?;
+        store_work(self.0.config.blocking, move || store.put(SERVICE, &account.to_hex(), &secret)).await?;
         self.state().account = Some(signer);
         Ok(account)
     }
@@ -99,7 +100,7 @@ impl Client {
     /// Takes an account whose key is in the key store. Fails with `not_found` when it is not.
     pub async fn use_account(&self, account: PublicKey) -> Result<(), Error> {
         let store = self.0.config.secrets.clone();
-        let secret = on_blocking_thread(move || store.get(SERVICE, &account.to_hex())).await?;
+        let secret = store_work(self.0.config.blocking, move || store.get(SERVICE, &account.to_hex())).await?;
         let signer = signer(&secret.ok_or(Error::NotFound { what: "account" })?, true)?;
         self.state().account = Some(signer);
         Ok(())
@@ -115,7 +116,7 @@ impl Client {
     /// Accounts whose keys are in the key store.
     pub async fn accounts(&self) -> Result<Vec<PublicKey>, Error> {
         let store = self.0.config.secrets.clone();
-        let names = on_blocking_thread(move || store.accounts(SERVICE)).await?;
+        let names = store_work(self.0.config.blocking, move || store.accounts(SERVICE)).await?;
         Ok(names.iter().filter_map(|name| PublicKey::parse(name).ok()).collect())
     }
 
@@ -128,7 +129,7 @@ impl Client {
     /// listed nowhere. Its sessions must be closed. Safe to repeat after a failure.
     pub async fn sign_out(&self, account: PublicKey) -> Result<(), Error> {
         let (dir, store) = (self.0.config.data_dir.clone(), self.0.config.secrets.clone());
-        on_blocking_thread(move || {
+        store_work(self.0.config.blocking, move || {
             let files = super::disk::Files::in_dir(&dir);
             SqliteJournal::sign_out(&files.journal, &account, &NoHooks)?;
             if files.cache.exists() {
@@ -167,13 +168,6 @@ impl std::fmt::Debug for Client {
 fn signer(secret: &Secret, publishes: bool) -> Result<Arc<dyn Signer>, Error> {
     let local = LocalSigner::new(secret)?;
     Ok(if publishes { Arc::new(local) } else { Arc::new(ReadOnlySigner(Arc::new(local))) })
-}
-
-async fn on_blocking_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let failed = Error::Storage { kind: crate::error::StorageKind::Io };
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(failed))
 }
 
 /// What this device can do with read state (`unread.md` 9.6).
@@ -315,7 +309,7 @@ async fn open_files(parts: &mut Opening) -> Result<Opened, Error> {
     let partition = Partition { host: parts.address.host().to_owned(), account: parts.signer.public_key() };
     let fresh = Fresh { slot: parts.entropy.slot(), client_id: parts.entropy.uuid() };
     let (dir, hooks, verifier) = (parts.config.data_dir.clone(), parts.config.disk.clone(), parts.verifier.clone());
-    on_blocking_thread(move || open::open(&dir, partition, fresh, hooks, &verifier)).await
+    store_work(parts.config.blocking, move || open::open(&dir, partition, fresh, hooks, &verifier)).await
 }
 
 fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
@@ -324,9 +318,10 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
     let wire = Wire {
         transport: config.transport.clone(),
         signer: signer.clone(),
-        verifier: verifier.clone(),
+        verifier,
         address: Arc::new(address.clone()),
-        inputs: input_tx.clone(),
+        inputs: input_tx,
+        blocking: config.blocking,
     };
     let engine = Engine::new(Parts {
         address,
@@ -339,7 +334,7 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
     });
     let mut tasks = Tasks::default();
     let (journal, cache) = actor::start_lines(&mut tasks, (opened.journal, opened.cache), &config, &wire);
-    tasks.spawn("restore", restore_evidence(opened.evidence, verifier, input_tx));
+    tasks.spawn("restore", restore_evidence(opened.evidence, wire.clone()));
     let actor = Actor {
         engine,
         config,
@@ -349,10 +344,10 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
         journal,
         cache,
         tasks,
-        exchanges: HashMap::new(),
+        exchanges: BTreeMap::new(),
         link: Vec::new(),
         socket: None,
-        answers: HashMap::new(),
+        answers: BTreeMap::new(),
         next_call: 0,
     };
     (actor, inputs)
@@ -360,15 +355,16 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
 
 /// Verifies kept evidence and hands it over. It may be 8 MiB of signatures, so the session is in use meanwhile (P14); it is handed over as
 /// one batch, because a deletion must meet its target.
-async fn restore_evidence(stored: StoredEvidence, verifier: Arc<Verifier>, inputs: mpsc::Sender<Input>) {
+async fn restore_evidence(stored: StoredEvidence, wire: Wire) {
     if stored.events.is_empty() && stored.structure.is_empty() {
         return;
     }
+    let Wire { verifier, inputs, blocking, .. } = wire;
     let verify = move || {
         let each = |json: &[String]| json.iter().filter_map(|text| verifier.event(text).ok()).collect::<Vec<_>>();
         Input::Evidence { events: each(&stored.events), structure: each(&stored.structure), deleted: stored.deleted }
     };
-    if let Ok(input) = tokio::task::spawn_blocking(verify).await {
+    if let Some(input) = blocking.run(verify).await {
         let _ = inputs.send(input).await;
     }
 }

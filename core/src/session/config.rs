@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::blocking::Blocking;
 use crate::clock::{Clock, SystemClock};
 use crate::identity::{Secret, SecretStore};
 use crate::relay::transport::Transport;
@@ -27,6 +28,8 @@ pub struct Config {
     pub saves: Arc<dyn SaveHook>,
     /// Fault points of the journal's disk; tests break it there.
     pub disk: Arc<dyn Hooks>,
+    /// Where work that blocks is done; tests that compare whole runs do it in line.
+    pub blocking: Blocking,
     /// How much is kept in memory and on disk.
     pub mode: Mode,
 }
@@ -42,6 +45,7 @@ impl Config {
             seed: None,
             saves: Arc::new(Unhindered),
             disk: Arc::new(NoHooks),
+            blocking: Blocking::Threads,
             mode: Mode::App,
         }
     }

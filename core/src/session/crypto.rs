@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::blocking::Blocking;
 use crate::directory::mutes;
 use crate::error::Error;
 use crate::event::Verifier;
@@ -14,6 +15,7 @@ pub(super) async fn read_state(
     signer: Arc<dyn Signer>,
     verifier: Arc<Verifier>,
     server_time: u64,
+    blocking: Blocking,
 ) -> (JobId, CryptoResult) {
     match job {
         CryptoJob::Decode(job) => {
@@ -27,7 +29,7 @@ pub(super) async fn read_state(
                 };
                 job.finish(job.events.iter().map(|e| plain(&e.content)).collect::<Vec<_>>())
             };
-            (id, tokio::task::spawn_blocking(decode).await.unwrap_or(failed))
+            (id, blocking.run(decode).await.unwrap_or(failed))
         }
         CryptoJob::Seal(job) => {
             let (slot, plaintext, nonce, created_at) = (job.slot, job.plaintext, job.nonce, job.created_at);

@@ -1,4 +1,4 @@
-//! The two lines of work that block: the journal's and the cache's. Each does one thing after the other, on a blocking thread, so their
+//! The two lines of work that block: the journal's and the cache's. Each does one thing after the other, where the client does work that blocks, so their
 //! order is the order of asking and the session's task never waits for a disk.
 
 use std::path::PathBuf;
@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::blocking::Blocking;
 use super::config::SaveHook;
 use super::input::Input;
 use super::open::CONNECTED;
 use crate::engine::{Keep, OpId};
-use crate::error::Error;
+use crate::error::{Error, StorageKind};
 use crate::event::Verifier;
 use crate::journal::{Facts, Mutation};
 use crate::store::cache::{self, Cache, Class, Partition};
@@ -42,10 +43,12 @@ pub(super) enum CacheJob {
     End { leave: bool, done: oneshot::Sender<Result<(), Error>> },
 }
 
-/// Runs blocking work off the task; a panic in it is a storage failure, nothing more.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    let failed = Error::Storage { kind: crate::error::StorageKind::Io };
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(failed))
+/// Does storage work where the client does what blocks; a panic in it is a storage failure, nothing more.
+pub(super) async fn store_work<T: Send + 'static>(
+    blocking: Blocking,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    blocking.run(work).await.unwrap_or(Err(Error::Storage { kind: StorageKind::Io }))
 }
 
 type Shared<T> = Arc<Mutex<T>>;
@@ -59,6 +62,7 @@ pub(super) async fn journal_line(
     store: Box<dyn JournalStore>,
     mut jobs: mpsc::UnboundedReceiver<JournalJob>,
     hook: Arc<dyn SaveHook>,
+    blocking: Blocking,
     inputs: mpsc::Sender<Input>,
 ) {
     let store: Shared<Box<dyn JournalStore>> = Arc::new(Mutex::new(store));
@@ -68,11 +72,13 @@ pub(super) async fn journal_line(
         let report = match job {
             JournalJob::Save { op, mutation, facts, cancel } => {
                 hook.before_save().await;
-                let saved = blocking(move || lock(&store).update(&mutation, &facts, &cancel)).await;
+                let saved = store_work(blocking, move || lock(&store).update(&mutation, &facts, &cancel)).await;
                 Input::Saved(op, saved)
             }
-            JournalJob::Reload(op) => Input::Reloaded(op, blocking(move || lock(&store).poll_changes()).await),
-            JournalJob::Lock(op) => match blocking(move || lock(&store).try_publisher_lock()).await {
+            JournalJob::Reload(op) => {
+                Input::Reloaded(op, store_work(blocking, move || lock(&store).poll_changes()).await)
+            }
+            JournalJob::Lock(op) => match store_work(blocking, move || lock(&store).try_publisher_lock()).await {
                 Ok(Some(held)) => {
                     publisher = Some(held);
                     Input::Locked(op, Ok(()))
@@ -91,7 +97,7 @@ pub(super) async fn journal_line(
                     let left = if leave { store.leave() } else { Ok(()) };
                     store.close().and(left)
                 };
-                let _ = done.send(blocking(end).await);
+                let _ = done.send(store_work(blocking, end).await);
                 return;
             }
         };
@@ -106,6 +112,7 @@ pub(super) async fn cache_line(
     cache: Option<(Cache, Partition)>,
     mut jobs: mpsc::UnboundedReceiver<CacheJob>,
     verifier: Arc<Verifier>,
+    blocking: Blocking,
     inputs: mpsc::Sender<Input>,
 ) {
     let shared: Shared<Option<(Cache, Partition)>> = Arc::new(Mutex::new(cache));
@@ -113,7 +120,7 @@ pub(super) async fn cache_line(
         let shared = shared.clone();
         match job {
             CacheJob::Keep(keep) => {
-                let kept = blocking(move || match &mut *lock(&shared) {
+                let kept = store_work(blocking, move || match &mut *lock(&shared) {
                     Some((cache, partition)) => write(cache, *partition, keep),
                     None => Ok(()),
                 });
@@ -123,7 +130,7 @@ pub(super) async fn cache_line(
             }
             CacheJob::Restore(key) => {
                 let verifier = verifier.clone();
-                let pages = blocking(move || match &mut *lock(&shared) {
+                let pages = store_work(blocking, move || match &mut *lock(&shared) {
                     Some((cache, partition)) => {
                         Ok(cache::verify(&cache.load_pages(*partition, key.channel, key.root.as_ref())?, &verifier))
                     }
@@ -139,7 +146,7 @@ pub(super) async fn cache_line(
                     let left = if leave { cache.delete_partition(partition) } else { Ok(()) };
                     cache.close().and(left)
                 };
-                let _ = done.send(blocking(end).await);
+                let _ = done.send(store_work(blocking, end).await);
                 return;
             }
         }

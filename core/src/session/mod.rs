@@ -4,10 +4,11 @@
 //! runtime it was opened on. Handles send commands and await an answer; views are read at once or awaited ([`view`]); a reading
 //! surface's reports never block ([`surface`]).
 //!
-//! Invariants: the engine is touched by its task alone; nothing blocking runs on that task; what a call changed is published before the call is
+//! Invariants: the engine is touched by its task alone; nothing blocking runs on that task, unless a test says so ([`Blocking`]); what a call changed is published before the call is
 //! answered; a session that is closed has released every file and lock before its close returns.
 
 mod actor;
+mod blocking;
 mod client;
 mod command;
 mod config;
@@ -23,6 +24,7 @@ mod tests;
 mod view;
 mod wire;
 
+pub use blocking::Blocking;
 pub use client::{Client, SERVICE, Waggle};
 pub use config::{Config, Credential, Mode, SaveHook, Unhindered};
 pub use handle::{Session, Timeline, TimelineOptions};

@@ -1,4 +1,4 @@
-//! Opening what this device holds: the journal, which must be readable, and the cache, which may be lost. Runs on a blocking thread.
+//! Opening what this device holds: the journal, which must be readable, and the cache, which may be lost. Blocks; the client says where ([`Blocking`](super::Blocking)).
 
 use std::collections::BTreeMap;
 use std::path::Path;

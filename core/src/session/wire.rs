@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::blocking::Blocking;
 use super::input::Input;
 use crate::entropy::Entropy;
 use crate::error::NetworkFailure;
@@ -24,6 +25,7 @@ pub(super) struct Wire {
     pub(super) verifier: Arc<Verifier>,
     pub(super) address: Arc<RelayAddress>,
     pub(super) inputs: mpsc::Sender<Input>,
+    pub(super) blocking: Blocking,
 }
 
 impl Wire {
@@ -118,13 +120,13 @@ impl Wire {
         }
     }
 
-    /// Long answers are verified on a blocking thread: a page of signatures must not hold up the live stream.
+    /// Long answers are verified where work blocks: a page of signatures must not hold up the live stream.
     async fn decode(&self, response: HttpResponse, request: Request) -> Outcome {
         let verifier = self.verifier.clone();
         if response.body.len() <= limits::DECODE_INLINE_BYTES {
             return protocol::outcome(&response, &request, &verifier);
         }
-        let decoded = tokio::task::spawn_blocking(move || protocol::outcome(&response, &request, &verifier));
+        let decoded = self.blocking.run(move || protocol::outcome(&response, &request, &verifier));
         decoded.await.unwrap_or(Err(RequestError::Network(NetworkFailure::Truncated)))
     }
 }

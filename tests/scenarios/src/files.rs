@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -155,16 +156,23 @@ pub type Played = (Result<(), String>, Vec<String>);
 
 /// Runs a scenario on this thread.
 pub fn play(scenario: Scenario, options: &Options, make: &crate::runner::MakeDriver) -> anyhow::Result<Played> {
-    // One blocking thread: what a device hands to it comes back in the order it was handed over.
+    // Work on a thread of its own comes back when it likes, and the trace would not be the same twice.
+    let threads = Arc::new(AtomicUsize::new(0));
+    let started = threads.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
-        .max_blocking_threads(1)
+        .on_thread_start(move || {
+            started.fetch_add(1, Ordering::SeqCst);
+        })
         .build()?;
     let local = tokio::task::LocalSet::new();
     let played = local.block_on(&runtime, async {
         let mut runner = Runner::new(Rc::new(scenario), options.seed, options.trace, make)?;
-        let result = runner.run().await;
+        let mut result = runner.run().await;
+        if result.is_ok() && threads.load(Ordering::SeqCst) > 0 {
+            result = Err("work was done on another thread, so the run is not repeatable".to_owned());
+        }
         Ok((result, runner.trace().lines()))
     });
     drop(local);

@@ -14,7 +14,7 @@
 //! | [`native`] | the driver over the core's own API |
 //!
 //! One file is one test with its own relay, storage, time and single-threaded runtime, so files may run side by side. The same file
-//! and seed give the same results; lines of the trace at one instant may, rarely, swap (blocking store work).
+//! and seed give the same trace: nothing runs on another thread, which [`files::play`] checks.
 #![forbid(unsafe_code)]
 
 pub mod book;

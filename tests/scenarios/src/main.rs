@@ -16,7 +16,7 @@ struct Arguments {
     /// Print every relay request and state change with its virtual time.
     #[arg(long)]
     trace: bool,
-    /// What randomness follows from: the same file and seed give the same results.
+    /// What randomness follows from: the same file and seed give the same trace.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Files at once; as many as there are processors if not given.

@@ -17,7 +17,7 @@ use waggle::ids::{ChannelId, EventId, Target};
 use waggle::journal::Key;
 use waggle::model;
 use waggle::session::{
-    Client, Config, Credential, Mode, ReadingSurface, SaveHook, Session, Timeline, TimelineOptions, Waggle,
+    Blocking, Client, Config, Credential, Mode, ReadingSurface, SaveHook, Session, Timeline, TimelineOptions, Waggle,
 };
 use waggle::store::journal::{Effect, Hooks};
 
@@ -149,6 +149,8 @@ impl Device {
             seed: Some(self.env.seed.wrapping_mul(1_000).wrapping_add(starts)),
             saves: gate.clone(),
             disk: gate,
+            // So that a trace is the same every time.
+            blocking: Blocking::Inline,
             mode: Mode::App,
         };
         let secret = Secret::from_bytes(self.env.secret)?;

@@ -366,6 +366,19 @@ fn the_same_file_and_seed_give_the_same_trace() {
 }
 
 #[test]
+fn work_on_another_thread_fails_a_file() {
+    let make = |env: DeviceEnv| -> anyhow::Result<Rc<dyn Driver>> {
+        drop(tokio::task::spawn_blocking(|| ()));
+        Ok(Rc::new(Fake(env)))
+    };
+    let threaded = Options { driver: Some(Arc::new(make)), ..options(false) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "a.json", &file(r#"{"do": "ensure"}"#));
+    assert_eq!(run_file(&path, &options(false)).outcome, Outcome::Passed);
+    assert!(matches!(run_file(&path, &threaded).outcome, Outcome::Failed(why) if why.contains("another thread")));
+}
+
+#[test]
 fn output_comes_in_order_and_says_how_it_went() {
     let folder = tempfile::tempdir().unwrap();
     let bad = write(folder.path(), "b.json", &file(r#"{"do": "start", "colour": 1}"#));
@@ -467,6 +480,26 @@ fn a_sidebar_row_that_is_there_is_listed() {
     };
     let row = SidebarFact { channel: "c".into(), strong: true, dot: false, bell: true, counted: false };
     assert_eq!(crate::compare::sidebar(&check, Some(&row)), ["sidebar general: dot expected true, got false"]);
+}
+
+/// Whole traces of real sessions, with other neighbours every time: devices that sync, and the edges.
+#[test]
+fn real_sessions_give_the_same_trace_every_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let files = expand(&[folder.join("sync"), folder.join("edges"), folder.join("presentation")]);
+    let run = |jobs| {
+        let options = Options { seed: 7, trace: true, jobs, driver: Some(Arc::new(crate::native::make)) };
+        let mut out = Vec::new();
+        assert_eq!(run_files(&files, &options, &mut out).unwrap().failed, 0);
+        String::from_utf8(out).unwrap()
+    };
+    let first = run(1);
+    assert!(first.contains("tablet: roster -> 200"), "two devices have a trace");
+    for jobs in [2, 5] {
+        let other = run(jobs);
+        let differs = first.lines().zip(other.lines()).find(|(a, b)| a != b);
+        assert!(first == other, "with {jobs} jobs: {differs:?}");
+    }
 }
 
 /// The acceptance tests themselves.
