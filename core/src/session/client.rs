@@ -93,7 +93,7 @@ impl Client {
     /// An account's key in its NIP-19 form, for a backup the person asked for. Fails with `not_found` when it is not in the key store.
     pub async fn backup_key(&self, account: PublicKey) -> Result<Zeroizing<String>, Error> {
         let store = self.0.config.secrets.clone();
-        let secret = on_blocking_thread(move || store.get(SERVICE, &account.to_hex())).await?;
+        let secret = store_work(self.0.config.blocking, move || store.get(SERVICE, &account.to_hex())).await?;
         secret.ok_or(Error::NotFound { what: "account" })?.to_nsec()
     }
 
