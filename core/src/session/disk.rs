@@ -67,7 +67,7 @@ pub(super) async fn journal_line(
 ) {
     let store: Shared<Box<dyn JournalStore>> = Arc::new(Mutex::new(store));
     let mut publisher: Option<PublisherLock> = None;
-    tidy(&store).await;
+    tidy(blocking, &store).await;
     while let Some(job) = jobs.recv().await {
         let is_save = matches!(job, JournalJob::Save { .. });
         let shared = &store;
@@ -109,15 +109,15 @@ pub(super) async fn journal_line(
         }
         // Only once the answer is out.
         if is_save {
-            tidy(shared).await;
+            tidy(blocking, shared).await;
         }
     }
 }
 
 /// What cannot be tidied makes later updates slower, no more; a disk that is full says so when something is saved.
-async fn tidy(store: &Shared<Box<dyn JournalStore>>) {
+async fn tidy(blocking: Blocking, store: &Shared<Box<dyn JournalStore>>) {
     let store = store.clone();
-    if let Err(error) = blocking(move || lock(&store).tidy()).await {
+    if let Err(error) = store_work(blocking, move || lock(&store).tidy()).await {
         tracing::debug!(code = error.code(), "the journal could not be tidied");
     }
 }
