@@ -117,6 +117,10 @@ pub trait JournalStore: Send {
     /// The right to publish for this partition; none while somebody else holds it.
     fn try_publisher_lock(&mut self) -> Result<Option<PublisherLock>, Error>;
 
+    /// Does ahead what would make a coming update slow: writes the log back and makes room in it. To be called when nobody waits, after
+    /// opening and after updates; cheap when there is nothing to do. Changes nothing that anybody can read.
+    fn tidy(&mut self) -> Result<(), Error>;
+
     /// Deletes this partition, follow choices included, and nothing else; later updates fail with [`Error::Cancelled`].
     fn leave(&mut self) -> Result<(), Error>;
 
@@ -145,6 +149,8 @@ pub enum Effect {
     Delete,
     /// Before a checkpoint.
     Checkpoint,
+    /// Before room is made in the log.
+    Reserve,
 }
 
 /// Fault points, for tests: an error returned here happens to the store.

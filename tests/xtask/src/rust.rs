@@ -62,11 +62,20 @@ pub(crate) fn crash(root: &Path, kills: u32) -> anyhow::Result<bool> {
     lines(command, say)
 }
 
-/// `cargo bench` of the ratios.
+/// `cargo bench` of the ratios. Without arguments, or when it is named, also P17, which takes a session and a relay: the reader measures it.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
+    let is_wanted = |promise: &str| {
+        let mut named = arguments.iter().filter(|argument| argument.starts_with('P')).peekable();
+        named.peek().is_none() || named.any(|argument| argument == promise)
+    };
     let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
     command.args(arguments);
-    lines(command, say)
+    let mut fine = lines(command, say)?;
+    if is_wanted("P17") {
+        let reader = cargo(root, &["run", "--release", "--quiet", "-p", "waggle-reader", "--", "--bench-waits"]);
+        fine &= lines(reader, say)?;
+    }
+    Ok(fine)
 }
 
 #[cfg(test)]

@@ -138,6 +138,10 @@ impl JournalStore for MemoryJournal {
         Ok(free.then(|| PublisherLock(Box::new(held()))))
     }
 
+    fn tidy(&mut self) -> Result<(), Error> {
+        self.open_disk().map(drop)
+    }
+
     fn leave(&mut self) -> Result<(), Error> {
         let shared = self.open_disk()?;
         at(&*self.hooks, Effect::Delete)?;
