@@ -74,7 +74,7 @@ impl Engine {
             let Some(view) = self.windows.view(key) else { continue };
             self.timelines.update(&view, rows, &facts);
             if let Some(state) = self.timelines.state(&view) {
-                authors.extend(state.rows.iter().map(|r| r.author));
+                authors.extend(self.timelines.people(key));
                 self.changes.push(Change::Timeline(*key, state));
             }
         }
