@@ -4,6 +4,7 @@
 //! [`Verifier`]. Facts (channel, ancestry, broadcast, audience) are read at that moment and never again; they come from the
 //! original event, so an edit can change none of them (R11). Nothing here grants access: a reference is a claim.
 
+pub mod app_data;
 pub mod authority;
 mod fold;
 pub mod kept;

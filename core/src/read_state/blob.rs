@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::algebra::{Canonical, State, canonical};
 use crate::error::{Error, MALFORMED_PAYLOAD};
-use crate::event::{Event, kinds};
+use crate::event::{Event, app_data, kinds};
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Key, Override};
 use crate::limits;
@@ -25,8 +25,6 @@ use crate::limits;
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
 const PARTS: [&str; 3] = ["ov_s:", "ov_c:", "ov_b:"];
-const COORDINATE: &str = "read-state:";
-const TOPIC: &str = "read-state";
 
 /// One installation's read state as published.
 #[derive(Clone, PartialEq, Eq)]
@@ -106,22 +104,11 @@ pub fn coordinate(event: &Event) -> Option<SlotId> {
     if event.kind != kinds::APP_DATA {
         return None;
     }
-    let slot = event.single("d")?.strip_prefix(COORDINATE)?;
-    let topics = event.values("t").filter(|t| *t == TOPIC).count();
+    let topics = event.values("t").filter(|t| *t == app_data::READ_STATE).count();
     if topics != 1 {
         return None;
     }
-    SlotId::parse(slot).ok()
-}
-
-/// The `d` value of a slot.
-pub fn d_value(slot: SlotId) -> String {
-    format!("{COORDINATE}{slot}")
-}
-
-/// The tags of a read-state event.
-pub fn tags(slot: SlotId) -> Vec<Vec<String>> {
-    vec![vec!["d".into(), d_value(slot)], vec!["t".into(), TOPIC.into()]]
+    app_data::read_state_slot(event.single("d")?)
 }
 
 /// Whether the event is `viewer`'s, at a read-state coordinate (13.10).

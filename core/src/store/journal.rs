@@ -53,6 +53,17 @@ pub enum Saved {
 }
 
 impl Saved {
+    /// How an update ended that came to `diff`: with the whole `record` where the holder has not been given yet what another process wrote.
+    pub(super) fn of(diff: Diff, undelivered: &mut bool, record: &Record) -> Self {
+        if std::mem::take(undelivered) {
+            Self::Replaced(Box::new(record.clone()))
+        } else if diff.is_empty() {
+            Self::Unchanged
+        } else {
+            Self::Changed(diff)
+        }
+    }
+
     /// Brings a held record up to date.
     pub fn adopt_into(self, record: &mut Record) {
         match self {

@@ -116,13 +116,7 @@ impl JournalStore for MemoryJournal {
             self.version = Some((id, generation));
             let _ = at(&*self.hooks, Effect::Committed);
         }
-        Ok(if std::mem::take(&mut self.undelivered) {
-            Saved::Replaced(Box::new(self.record.clone()))
-        } else if diff.is_empty() {
-            Saved::Unchanged
-        } else {
-            Saved::Changed(diff)
-        })
+        Ok(Saved::of(diff, &mut self.undelivered, &self.record))
     }
 
     fn poll_changes(&mut self) -> Result<Option<Box<Record>>, Error> {
