@@ -131,9 +131,8 @@ impl Live {
 
     /// Nanoseconds of one event.
     ///
-    /// Steady state, as a session is in: the channels that are live were live a moment ago, and the event was just made. What the first
-    /// touch of a channel costs after 4,000 others were filled is the memory's latency, some tenths of a microsecond, which differs by
-    /// machine and neighbour and not by what is done.
+    /// Steady state, as a session is in: the channels that are live were live a moment ago, and the event was just made. A channel's first
+    /// event after a while also fetches some lines of memory, which costs what memory costs.
     fn project(&self) -> u64 {
         let mut unread = room(self.channels);
         unread.intake(&self.held, &context(&NoMarks));

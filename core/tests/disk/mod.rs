@@ -84,7 +84,9 @@ unsafe extern "C" fn open(
             WRITE.get_or_init(|| table.xWrite.unwrap());
             TRUNCATE.get_or_init(|| table.xTruncate.unwrap());
             SYNC.get_or_init(|| table.xSync.unwrap());
-            (table.xWrite, table.xTruncate, table.xSync) = (Some(write), Some(truncate), Some(sync));
+            table.xWrite = Some(write);
+            table.xTruncate = Some(truncate);
+            table.xSync = Some(sync);
             (*file).pMethods = Box::leak(Box::new(table));
         }
         code
