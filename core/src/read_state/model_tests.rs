@@ -197,7 +197,9 @@ fn names_come_through(rules: Rules) -> bool {
     })
 }
 
-const INVARIANTS: [(&str, fn(Rules) -> bool); 8] = [
+type Invariant = (&'static str, fn(Rules) -> bool);
+
+const INVARIANTS: [Invariant; 8] = [
     ("the last mark decides", the_last_mark_decides),
     ("clear wins ties", clear_wins_ties),
     ("devices converge", devices_converge),

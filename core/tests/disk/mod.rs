@@ -109,17 +109,17 @@ fn install() {
 }
 
 /// The right to count and to break.
-pub struct Disk(#[expect(dead_code, reason = "only held")] MutexGuard<'static, ()>);
+pub(crate) struct Disk(#[expect(dead_code, reason = "only held")] MutexGuard<'static, ()>);
 
 /// What was done to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
-    pub bytes: u64,
-    pub syncs: u64,
+pub(crate) struct Written {
+    pub(crate) bytes: u64,
+    pub(crate) syncs: u64,
 }
 
 impl Disk {
-    pub fn take() -> Self {
+    pub(crate) fn take() -> Self {
         static ONE: Mutex<()> = Mutex::new(());
         let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         install();
@@ -128,7 +128,7 @@ impl Disk {
         disk
     }
 
-    pub fn measure<R>(&self, what: impl FnOnce() -> R) -> (R, Written) {
+    pub(crate) fn measure<R>(&self, what: impl FnOnce() -> R) -> (R, Written) {
         let before = (BYTES.load(Ordering::SeqCst), SYNCS.load(Ordering::SeqCst));
         let result = what();
         let after = (BYTES.load(Ordering::SeqCst), SYNCS.load(Ordering::SeqCst));
@@ -136,14 +136,14 @@ impl Disk {
     }
 
     /// After `skip` more effects one fails with this code, or all from there on. Cutting and syncing fail with their own.
-    pub fn fail(&self, skip: u32, forever: bool, code: c_int) {
+    pub(crate) fn fail(&self, skip: u32, forever: bool, code: c_int) {
         CODE.store(code.into(), Ordering::SeqCst);
         FOREVER.store(forever.into(), Ordering::SeqCst);
         LEFT.store(skip.into(), Ordering::SeqCst);
     }
 
     /// Nothing fails any more; whether something did.
-    pub fn mend(&self) -> bool {
+    pub(crate) fn mend(&self) -> bool {
         FOREVER.store(0, Ordering::SeqCst);
         let failed = LEFT.swap(-1, Ordering::SeqCst) < 0 && CODE.load(Ordering::SeqCst) != 0;
         CODE.store(0, Ordering::SeqCst);
