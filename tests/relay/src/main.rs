@@ -1,9 +1,12 @@
 //! The test relay alone, for trying a reader by hand. It is a test relay: it says so, and nobody should deploy it.
 
+mod control;
+
 use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
+use futures_util::future::OptionFuture;
 use tokio::net::TcpListener;
 use waggle_test_relay::{
     Dialect, Relay, RelayClock, RelayConfig, Settings, Storage, SystemClock, community,
@@ -40,6 +43,9 @@ struct Args {
     /// Seconds between arrivals in the seeded community; 0 for none.
     #[arg(long, default_value_t = 20)]
     activity: u64,
+    /// Take commands for the seeded community on standard input, one a line, and end when it ends (see `control.rs`).
+    #[arg(long, requires = "seed_community")]
+    control: bool,
     /// Leave `self` out of the discovery document.
     #[arg(long)]
     anonymous: bool,
@@ -104,11 +110,13 @@ async fn main() -> anyhow::Result<()> {
     let community =
         if args.seed_community { Some(seed_community(&relay, now()).context("cannot seed")?) } else { None };
     introduce(&host, &relay, community.as_ref())?;
-    if let Some(community) = community.filter(|_| args.activity > 0) {
+    if let Some(community) = community.as_ref().filter(|_| args.activity > 0) {
         tokio::spawn(arrivals(relay.clone(), community.live(), args.activity));
     }
+    let commands = community.filter(|_| args.control).map(|community| control::start(relay.clone(), community));
     tokio::select! {
         served = relay.serve(listener) => Ok(served?),
+        Some(ended) = OptionFuture::from(commands) => Ok(ended??),
         stopped = tokio::signal::ctrl_c() => Ok(stopped?),
     }
 }
