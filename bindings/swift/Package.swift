@@ -2,6 +2,8 @@
 import PackageDescription
 
 // The sources of WaggleFFI and WaggleGenerated are made by `cargo xtask bindings`; `cargo xtask swift -- build` does both.
+let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
 let package = Package(
     name: "Waggle",
     platforms: [.iOS(.v17), .macOS(.v14)],
@@ -12,11 +14,13 @@ let package = Package(
     targets: [
         .systemLibrary(name: "WaggleFFI"),
         .target(name: "WaggleGenerated", dependencies: ["WaggleFFI"]),
-        .target(name: "Waggle", dependencies: ["WaggleGenerated"]),
-        .target(name: "WaggleFakes", dependencies: ["Waggle", "WaggleGenerated"]),
-        .target(name: "WaggleTestRelay", dependencies: ["Waggle"], path: "Tests/WaggleTestRelay"),
-        .executableTarget(name: "WaggleBench", dependencies: ["Waggle", "WaggleTestRelay"]),
-        .testTarget(name: "WaggleTests", dependencies: ["Waggle", "WaggleFakes", "WaggleGenerated", "WaggleTestRelay"]),
+        .target(name: "Waggle", dependencies: ["WaggleGenerated"], swiftSettings: strict),
+        .target(name: "WaggleFakes", dependencies: ["Waggle", "WaggleGenerated"], swiftSettings: strict),
+        .target(name: "WaggleTestRelay", dependencies: ["Waggle"], path: "Tests/WaggleTestRelay", swiftSettings: strict),
+        .executableTarget(name: "WaggleBench", dependencies: ["Waggle", "WaggleTestRelay"], swiftSettings: strict),
+        .testTarget(
+            name: "WaggleTests", dependencies: ["Waggle", "WaggleFakes", "WaggleGenerated", "WaggleTestRelay"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

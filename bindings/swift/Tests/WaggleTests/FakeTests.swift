@@ -72,6 +72,23 @@ import WaggleFakes
         #expect(feed.iterations == 0)
     }
 
+    /// As a view model does it: no value leaves the actor, and the compiler agrees.
+    @Test @MainActor func theMainActorIterates() async throws {
+        final class Model {
+            var rows: [SidebarRow] = []
+        }
+        let (session, model) = (FakeSession() as any WaggleSession, Model())
+        (session as? FakeSession)?.show(sidebar: [Fake.sidebarRow(7)])
+        let watching = Task {
+            for await sidebar in session.sidebar {
+                model.rows = sidebar.rows
+                break
+            }
+        }
+        await watching.value
+        #expect(model.rows.map(\.channel) == [Fake.channel(7)])
+    }
+
     @Test func aCancelledIterationLetsGo() async throws {
         let feed = FakeFeed(0)
         let waiting = Task { for await _ in feed.updates {} }
