@@ -1,6 +1,8 @@
 // What apps program against, so that `WaggleFakes` fits in their tests and previews. `Session`, `Timeline` and `ReadingSurface` are
 // the real ones.
 
+public import WaggleGenerated
+
 /// One account in one community. ``Session`` is the real one.
 ///
 /// Calls that wait for a network stop waiting when their task is cancelled: they throw `Cancelled`, and what had begun goes on without

@@ -2,6 +2,7 @@
 // says what it changes.
 
 public import Waggle
+public import WaggleGenerated
 
 /// What an app asked a ``FakeSession`` to do.
 public enum FakeCall: Sendable, Hashable {

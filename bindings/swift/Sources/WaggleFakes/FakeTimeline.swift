@@ -1,4 +1,5 @@
 public import Waggle
+public import WaggleGenerated
 
 /// A timeline whose rows a test or a preview gives.
 public final class FakeTimeline: WaggleTimeline {
@@ -54,7 +55,7 @@ public final class FakeTimeline: WaggleTimeline {
     public func loadOlder() async throws(SessionError) {
         let (failure, page, last) = state.with { state in
             state.loads += 1
-            if let failure = state.failure { return (failure as SessionError?, [TimelineRow](), false) }
+            if let failure = state.failure { return (failure as SessionError?, [] as [TimelineRow], false) }
             let page = state.older.isEmpty ? [] : state.older.removeFirst()
             return (nil, page, state.older.isEmpty)
         }
@@ -95,7 +96,7 @@ extension TimelineStatus {
 
 /// A surface that notes down what it is told.
 public final class FakeSurface: WaggleSurface {
-    private let state = Guarded((reports: [Viewport](), closed: false))
+    private let state = Guarded((reports: [] as [Viewport], closed: false))
 
     /// A surface nobody has reported to.
     public init() {}
