@@ -21,15 +21,17 @@ public enum WaggleLog {
     }
 
     /// Lines one by one, beginning with those that are kept.
-    public static var lines: LogLines { LogLines() }
+    public static var lines: LogLines { LogLines(batches: batches) }
 }
 
 /// The lines of Waggle's log, from ``WaggleLog/lines``.
 public struct LogLines: AsyncSequence, Sendable {
     public typealias Element = LogLine
 
+    let batches: Updates<LogBatch>
+
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(batches: WaggleLog.batches.makeAsyncIterator())
+        AsyncIterator(batches: batches.makeAsyncIterator())
     }
 
     /// One way through the lines.

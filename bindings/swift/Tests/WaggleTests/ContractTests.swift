@@ -61,12 +61,13 @@ extension Contract {
                 let message = try await device.relay.post("Cells are capped.", in: "queen-rearing")
                 let timeline = try await device.session.timeline(channel)
                 let unread = try await device.session.unread(.channel(channel: channel))
-                try await first(of: unread, "something unread") { ($0.observed ?? 0) > 0 }
+                let before =
+                    try await first(of: unread, "something unread") { ($0.observed ?? 0) > 0 && $0.latest == message }.observed ?? 0
                 let rows = try await first(of: timeline.rows, "the message") { $0.rows.last?.id == message }.rows
                 let surface = try await device.session.surface(channel)
                 try surface.report(
                     Viewport(active: true, settled: true, visible: rows.suffix(10).map(\.id), bottom: message))
-                try await first(of: unread, "everything read") { $0.observed == 0 }
+                try await first(of: unread, "less unread") { $0.observed.map { $0 < before } == true }
                 surface.close()
                 try surface.report(Viewport(active: true, settled: true, visible: [], bottom: nil))
             }
@@ -86,6 +87,8 @@ extension Contract {
                 try await device.session.clearUnread(target)
                 try await first(of: unread, "no longer marked") { $0.manual == .none }
 
+                // Times are in seconds, and what is of the marked second is read.
+                try await Task.sleep(for: .milliseconds(1_100))
                 let root = try await device.relay.post("Who has the alcohol wash kit?", in: "mite-counts", by: "priya")
                 #expect(try await device.session.following(channel, root: root) == false)
                 try await device.session.follow(channel, root: root, following: true)

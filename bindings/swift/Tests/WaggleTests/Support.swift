@@ -61,18 +61,26 @@ func first<Value>(
     }
 }
 
-/// Does something that must come to an end.
+/// Does something that must come to an end. Whatever is late is left behind, so that a failed test cannot hang the run.
 func inTime<T: Sendable>(_ what: String, _ work: @escaping @Sendable () async throws -> T) async throws -> T {
-    try await withThrowingTaskGroup(of: T.self) { group in
-        group.addTask(operation: work)
-        group.addTask {
-            try await Task.sleep(for: .seconds(120))
-            throw Broken(description: "did not happen: \(what)")
+    let (outcomes, outcome) = AsyncStream<Result<T, any Error>>.makeStream()
+    let working = Task {
+        do {
+            outcome.yield(.success(try await work()))
+        } catch {
+            outcome.yield(.failure(error))
         }
-        defer { group.cancelAll() }
-        guard let outcome = try await group.next() else { throw Broken(description: what) }
-        return outcome
     }
+    let waiting = Task {
+        try await Task.sleep(for: .seconds(60))
+        outcome.yield(.failure(Broken(description: "did not happen: \(what)")))
+    }
+    defer {
+        working.cancel()
+        waiting.cancel()
+    }
+    for await outcome in outcomes { return try outcome.get() }
+    throw Broken(description: "cancelled: \(what)")
 }
 
 /// The error a call fails with, if it is of this sort.
