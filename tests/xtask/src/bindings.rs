@@ -1,8 +1,8 @@
 //! `cargo xtask bindings`: the Swift and Kotlin code of the library.
 //!
-//! `waggle-bindgen` writes it to `bindings` in the target directory; it is never committed. The Maven module reads its sources from
-//! there. A Swift package takes sources from its own folder only, so the Swift files are copied to `bindings/swift/Sources`, where
-//! git ignores them. What an app can see is kept as text in `bindings/api`, so that a change of it shows in a review.
+//! `waggle-bindgen` writes it to `bindings` in the target directory; it is never committed. The Maven modules read their sources from
+//! there. A Swift package takes sources from its own folder only, so the Swift files are copied below `Sources` there, where git
+//! ignores them. What an app can see is kept as text in `bindings/api`, so that a change of it shows in a review.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,28 @@ use crate::rust::lines;
 use crate::say;
 
 const API: &str = "bindings/api";
-const SWIFT_SOURCES: &str = "bindings/swift/Sources";
-const SWIFT_MODULES: [&str; 2] = ["WaggleFFI", "WaggleGenerated"];
+
+/// Something exported.
+struct Exported {
+    /// The crate's name in Rust, which is the library's name, too.
+    name: &'static str,
+    folder: &'static str,
+    /// Below `bindings` in the target directory.
+    out: &'static str,
+    /// The `Sources` of its Swift package.
+    swift: &'static str,
+}
+
+/// The bindings, and the runner of scenarios through them, which contains the bindings.
+const EXPORTED: [Exported; 2] = [
+    Exported { name: "waggle_ffi", folder: "bindings", out: "", swift: "bindings/swift/Sources" },
+    Exported {
+        name: "waggle_through",
+        folder: "tests/scenarios/through",
+        out: "through",
+        swift: "bindings/swift/through/Sources",
+    },
+];
 
 /// What to do with the text of the surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +63,35 @@ pub(crate) fn generate(root: &Path, native: &Native) -> anyhow::Result<Generated
 
 /// Generates both languages, and compares or writes the text of the surface. Says whether it is as committed.
 pub(crate) fn run(root: &Path, native: &Native, surface: Surface) -> anyhow::Result<(Generated, bool)> {
+    let [bindings, through] = &EXPORTED;
+    let fine = generate_one(root, native, bindings, surface)?;
+    generate_one(root, native, through, Surface::Ignore)?;
     let out = native.target()?.join("bindings");
+    Ok((Generated { kotlin: out.join("kotlin"), swift: out.join("swift") }, fine))
+}
+
+fn generate_one(root: &Path, native: &Native, exported: &Exported, surface: Surface) -> anyhow::Result<bool> {
+    let out = native.target()?.join("bindings").join(exported.out);
     let mut command = Command::new(&native.bindgen);
-    command.arg("--library").arg(&native.library).arg("--krate").arg(root.join("bindings"));
-    command.args(["--build-id", &native.build_id]).arg("--out").arg(&out);
+    command.arg("--library").arg(native.library(exported.name)?).args(["--only", exported.name]).arg("--out").arg(&out);
+    for known in &EXPORTED {
+        command.arg("--crate").arg(format!("{}={}", known.name, root.join(known.folder).display()));
+    }
+    if exported.out.is_empty() {
+        command.args(["--build-id", &native.build_id]);
+    }
     match surface {
         Surface::Ignore => {}
         Surface::Check => drop(command.arg("--check").arg(root.join(API))),
         Surface::Bless => drop(command.arg("--bless").arg(root.join(API))),
     }
     let fine = lines(command, say)?;
-    ensure!(fine || surface == Surface::Check, "the Swift and Kotlin code could not be generated");
-    let generated = Generated { kotlin: out.join("kotlin"), swift: out.join("swift") };
-    for module in SWIFT_MODULES {
-        copy(&generated.swift.join(module), &root.join(SWIFT_SOURCES).join(module))?;
+    ensure!(fine || surface == Surface::Check, "the Swift and Kotlin code of {} could not be generated", exported.name);
+    for module in fs::read_dir(out.join("swift")).context("reading the generated Swift")? {
+        let module = module?;
+        copy(&module.path(), &root.join(exported.swift).join(module.file_name()))?;
     }
-    Ok((generated, fine))
+    Ok(fine)
 }
 
 /// Makes a folder hold what another one does (files only), and touches no file that is right already.

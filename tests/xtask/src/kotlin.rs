@@ -1,7 +1,7 @@
 //! Maven modules of the work tree, on the JVM.
 //!
 //! Maven keeps what it downloads where it always does. Once a module was tested with all it needs, later runs do not ask the
-//! network again (`--offline`) until its `pom.xml` changes. The results are read from Surefire's reports, which are removed before.
+//! network again (`--offline`) until a `pom.xml` changes. The results are read from Surefire's reports, which are removed before.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,14 +17,17 @@ use crate::say;
 use crate::setup::{self, Tool};
 use crate::tally::Tally;
 
-/// The module of the bindings.
-pub(crate) const BINDINGS: &str = "bindings/kotlin";
+/// Everything of Kotlin: the bindings' module and its fakes.
+pub(crate) const BINDINGS: &str = "bindings/kotlin/reactor.xml";
+/// The module that apps take, as Maven builds it.
+const SHIPPED: &str = "waggle";
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
-/// A module, ready to be built.
+/// A module, or modules built together, ready to be built.
 struct Module {
-    folder: PathBuf,
+    /// The `pom.xml`, or what lists the modules.
+    project: PathBuf,
     root: PathBuf,
     /// Where Maven builds it.
     build: PathBuf,
@@ -36,14 +39,14 @@ struct Module {
 impl Module {
     /// Sets up Maven and generates the code.
     fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
-        let folder = root.join(module);
-        ensure!(folder.join("pom.xml").is_file(), "{module} is no Maven module");
+        let project = root.join(module);
+        ensure!(project.is_file(), "there is no {module}");
         setup::tools(&FOR_MAVEN).context("Maven and a JDK are not to be had")?;
         let generated = bindings::generate(root, native)?;
         Ok(Self {
-            folder,
             root: root.to_owned(),
-            build: native.target()?.join("maven").join(module.replace('/', "-")),
+            build: native.target()?.join("maven").join(folder_name(module)),
+            project,
             native: native.folder.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
@@ -78,7 +81,7 @@ impl Module {
     /// Where things are is told as properties, which the module's `pom.xml` has defaults for.
     fn command(&self, phase: &str, offline: bool) -> Command {
         let mut command = Command::new("mvn");
-        command.args(["-q", "-B", "-ntp", "-Dstyle.color=never"]).arg("-f").arg(self.folder.join("pom.xml"));
+        command.args(["-q", "-B", "-ntp", "-Dstyle.color=never"]).arg("-f").arg(&self.project);
         for (name, path) in [
             ("waggle.root", &self.root),
             ("waggle.build", &self.build),
@@ -91,16 +94,39 @@ impl Module {
         if offline {
             command.arg("--offline");
         }
-        command.arg(phase).current_dir(&self.folder);
+        command.arg(phase).current_dir(&self.root);
         command
     }
 
-    /// The file that says that everything this `pom.xml` needs for the phase is there.
+    /// The file that says that everything these modules need for the phase is there.
     fn mark(&self, phase: &str) -> anyhow::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
-        (fs::read(self.folder.join("pom.xml"))?, phase).hash(&mut hasher);
+        phase.hash(&mut hasher);
+        for project in projects(self.project.parent().context("a project without a folder")?)? {
+            fs::read(project)?.hash(&mut hasher);
+        }
         Ok(setup::cache()?.join(format!("maven-{:016x}.complete", hasher.finish())))
     }
+}
+
+/// The folder of what is built from a project in the work tree: its path, in one word.
+fn folder_name(project: &str) -> String {
+    Path::new(project).parent().unwrap_or(Path::new("")).to_string_lossy().replace('/', "-")
+}
+
+/// Maven's files in a folder and in those below it, without the sources.
+fn projects(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("src") {
+            found.extend(projects(&path)?);
+        } else if path.extension().is_some_and(|kind| kind == "xml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Runs the tests of a module.
@@ -123,7 +149,7 @@ pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
 pub(crate) fn classes(root: &Path, native: &Native) -> anyhow::Result<PathBuf> {
     let module = Module::prepare(root, BINDINGS, native)?;
     ensure!(module.maven("compile")?, "{BINDINGS} does not compile");
-    Ok(module.build.join("classes"))
+    Ok(module.build.join(SHIPPED).join("classes"))
 }
 
 /// Adds up all reports of a folder.

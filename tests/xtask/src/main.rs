@@ -116,7 +116,7 @@ impl Suite {
     fn is_there(self, root: &Path) -> bool {
         match self {
             Self::Rust | Self::Scenarios | Self::Phones => true,
-            Self::Kotlin => root.join(kotlin::BINDINGS).join("pom.xml").is_file(),
+            Self::Kotlin => root.join(kotlin::BINDINGS).is_file(),
             Self::Swift => root.join(swift::BINDINGS).join("Package.swift").is_file(),
         }
     }

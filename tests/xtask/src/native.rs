@@ -1,5 +1,6 @@
 //! The Rust side of the other languages' packages: the library they load, and the relay their tests talk to.
 
+use std::env::consts;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
@@ -10,8 +11,6 @@ use crate::rust::{cargo, lines};
 pub(crate) struct Native {
     /// The folder with the library and the programs; also that of the running program.
     pub(crate) folder: PathBuf,
-    /// The library.
-    pub(crate) library: PathBuf,
     /// The test relay's program.
     pub(crate) relay: PathBuf,
     /// The generator's program.
@@ -25,6 +24,16 @@ impl Native {
     pub(crate) fn target(&self) -> anyhow::Result<&Path> {
         self.folder.parent().context("the target directory has no parent")
     }
+
+    /// The library of an exported crate.
+    pub(crate) fn library(&self, name: &str) -> anyhow::Result<PathBuf> {
+        there(self.folder.join(format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX)))
+    }
+}
+
+fn there(path: PathBuf) -> anyhow::Result<PathBuf> {
+    ensure!(path.is_file(), "{} was not built", path.display());
+    Ok(path)
 }
 
 /// Builds them with the profile of the tests. All libraries and programs of the workspace are built together, and one small test
@@ -37,16 +46,10 @@ pub(crate) fn build(root: &Path) -> anyhow::Result<Native> {
     ensure!(fine, "the Rust library does not build");
     let here = std::env::current_exe()?;
     let folder = here.parent().context("this program is in no folder")?.to_owned();
-    let file = |name: String| {
-        let path = folder.join(name);
-        ensure!(path.is_file(), "{} was not built", path.display());
-        Ok(path)
-    };
-    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX, EXE_SUFFIX};
+    let program = |name: &str| there(folder.join(format!("{name}{}", consts::EXE_SUFFIX)));
     Ok(Native {
-        library: file(format!("{DLL_PREFIX}waggle_ffi{DLL_SUFFIX}"))?,
-        relay: file(format!("waggle-test-relay{EXE_SUFFIX}"))?,
-        bindgen: file(format!("waggle-bindgen{EXE_SUFFIX}"))?,
+        relay: program("waggle-test-relay")?,
+        bindgen: program("waggle-bindgen")?,
         build_id: build_id.context("cargo did not say which build of waggle-ffi this is")?,
         folder,
     })

@@ -109,7 +109,7 @@ pub(crate) fn android(root: &Path, options: &Options) -> anyhow::Result<bool> {
     for abi in ABIS {
         let library = match &options.libraries {
             Some(folder) => folder.join(abi).join("libwaggle_ffi.so"),
-            None => native.library.clone(),
+            None => native.library("waggle_ffi")?,
         };
         of_this_build(&library, &native.build_id)?;
         if options.libraries.is_some() && abi != "armeabi-v7a" {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use crate::bindings;
 use crate::debian::{Debian, Packages};
 use crate::native::{self, Native};
-use crate::rust::lines;
+use crate::rust::all_lines;
 use crate::say;
 use crate::tally::Tally;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(root: &Path, package: &str, arguments: &[String], line: impl F
     let toolchain = Toolchain::find()?;
     let native = native::build(root)?;
     bindings::generate(root, &native)?;
-    lines(toolchain.command(root, &folder, &native, &complete(package, &native, arguments)?), line)
+    all_lines(toolchain.command(root, &folder, &native, &complete(package, &native, arguments)?), line)
 }
 
 /// Adds where to build and what to link to arguments of a subcommand that builds.
