@@ -1,6 +1,6 @@
 //! The workspace's own tests and the ratio bench.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -10,13 +10,29 @@ use crate::say;
 use crate::tally::Tally;
 
 /// Runs a command, hands every line of its output to `line`, and says whether it succeeded.
-pub(crate) fn lines(mut command: Command, mut line: impl FnMut(&str)) -> anyhow::Result<bool> {
+pub(crate) fn lines(mut command: Command, line: impl FnMut(&str)) -> anyhow::Result<bool> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting a command")?;
     let output = child.stdout.take().context("no output to read")?;
+    hand_over(output, line)?;
+    Ok(child.wait()?.success())
+}
+
+/// The same, with the lines of its error output among those of its output.
+pub(crate) fn all_lines(mut command: Command, line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    let (output, end) = std::io::pipe()?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).spawn().context("starting a command")?;
+    // The command holds the other ends of the pipe, too; it would never be seen to end.
+    drop(command);
+    hand_over(output, line)?;
+    Ok(child.wait()?.success())
+}
+
+fn hand_over(output: impl Read, mut line: impl FnMut(&str)) -> anyhow::Result<()> {
     for read in BufReader::new(output).split(b'\n') {
         line(&String::from_utf8_lossy(&read.context("reading the output")?));
     }
-    Ok(child.wait()?.success())
+    Ok(())
 }
 
 /// The cargo that runs this program, in the workspace.
