@@ -25,20 +25,21 @@ const SHIPPED: &str = "waggle";
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
 /// A module, or modules built together, ready to be built.
-struct Module {
+pub(crate) struct Module {
     /// The `pom.xml`, or what lists the modules.
     project: PathBuf,
     root: PathBuf,
     /// Where Maven builds it.
-    build: PathBuf,
+    pub(crate) build: PathBuf,
     native: PathBuf,
     relay: PathBuf,
     generated: PathBuf,
+    generated_through: PathBuf,
 }
 
 impl Module {
     /// Sets up Maven and generates the code.
-    fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
         let project = root.join(module);
         ensure!(project.is_file(), "there is no {module}");
         setup::tools(&FOR_MAVEN).context("Maven and a JDK are not to be had")?;
@@ -50,11 +51,12 @@ impl Module {
             native: native.folder.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
+            generated_through: native.target()?.join("bindings/through/kotlin"),
         })
     }
 
     /// Runs Maven up to a phase; what it says is shown if it fails. Says whether it succeeded.
-    fn maven(&self, phase: &str) -> anyhow::Result<bool> {
+    pub(crate) fn maven(&self, phase: &str) -> anyhow::Result<bool> {
         let mark = self.mark(phase)?;
         let mut said = vec![];
         let mut run = |offline: bool| {
@@ -86,6 +88,7 @@ impl Module {
             ("waggle.root", &self.root),
             ("waggle.build", &self.build),
             ("waggle.generated", &self.generated),
+            ("waggle.generated.through", &self.generated_through),
             ("waggle.native", &self.native),
             ("waggle.test.relay", &self.relay),
         ] {

@@ -15,6 +15,7 @@ mod scenarios;
 mod setup;
 mod swift;
 mod tally;
+mod through;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use bindings::Surface;
 use tally::Tally;
+use through::Language;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's own commands")]
@@ -63,6 +65,14 @@ enum Command {
         package: String,
         /// Arguments of `swift`.
         #[arg(last = true, required = true)]
+        arguments: Vec<String>,
+    },
+    /// Runs scenario files through a language's own layer.
+    Through {
+        /// Which.
+        language: Language,
+        /// Files and folders, and `--trace`, `--seed N`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         arguments: Vec<String>,
     },
     /// Assembles what an app's build takes from libraries built for phones.
@@ -107,26 +117,23 @@ enum Suite {
     Kotlin,
     /// The Swift package over the library.
     Swift,
+    /// Scenario files through the Kotlin layer.
+    ThroughKotlin,
+    /// Scenario files through the Swift layer.
+    ThroughSwift,
     /// The library type-checked for Android and iOS.
     Phones,
 }
 
 impl Suite {
-    /// Whether its folder is in the tree. For the time until every language has its package.
-    fn is_there(self, root: &Path) -> bool {
-        match self {
-            Self::Rust | Self::Scenarios | Self::Phones => true,
-            Self::Kotlin => root.join(kotlin::BINDINGS).is_file(),
-            Self::Swift => root.join(swift::BINDINGS).join("Package.swift").is_file(),
-        }
-    }
-
     fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
             Self::Scenarios => "scenarios",
             Self::Kotlin => "kotlin",
             Self::Swift => "swift",
+            Self::ThroughKotlin => "through-kotlin",
+            Self::ThroughSwift => "through-swift",
             Self::Phones => "phones",
         }
     }
@@ -137,6 +144,8 @@ impl Suite {
             Self::Scenarios => scenarios::run(root),
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
             Self::Swift => swift::test(root, swift::BINDINGS),
+            Self::ThroughKotlin => through::test(root, Language::Kotlin),
+            Self::ThroughSwift => through::test(root, Language::Swift),
             Self::Phones => phones::test(root),
         }
     }
@@ -163,6 +172,7 @@ fn main() -> ExitCode {
                 Platform::Android => package::android(&root(), &options),
             }
         }
+        Command::Through { language, arguments } => through::run(&root(), language, &arguments, say),
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
@@ -182,12 +192,12 @@ fn test(only: Option<Suite>) -> anyhow::Result<bool> {
     setup::tools(&setup::FOR_RUST).context("setting up")?;
     let mut total = Tally::default();
     let mut lines = vec![];
-    let all = || Suite::value_variants().iter().copied().filter(|suite| suite.is_there(&root)).collect();
+    let all = || Suite::value_variants().iter().copied().collect();
     for suite in only.map_or_else(all, |one| vec![one]) {
         say(&format!("== {}", suite.name()));
         let start = Instant::now();
         let tally = suite.run(&root).unwrap_or_else(|error| Tally::broken(format!("{error:#}")));
-        lines.push(format!("{:<10} {tally} ({} s)", suite.name(), start.elapsed().as_secs()));
+        lines.push(format!("{:<14} {tally} ({} s)", suite.name(), start.elapsed().as_secs()));
         tally.names.iter().for_each(|name| say(&format!("FAIL {name}")));
         total.add(&tally);
     }

@@ -14,6 +14,7 @@ use crate::native::{self, Native};
 use crate::rust::all_lines;
 use crate::say;
 use crate::tally::Tally;
+use crate::through;
 
 /// The package of the bindings.
 pub(crate) const BINDINGS: &str = "bindings/swift";
@@ -94,7 +95,9 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     };
     let target = native.target()?;
     let scratch: PathBuf = target.join("swift").join(package.replace('/', "-"));
-    let library = native.folder.display().to_string();
+    // The runner's library contains the bindings and is loaded in their place.
+    let folder = if package == through::SWIFT { through::folder(native) } else { native.folder.clone() };
+    let library = folder.display().to_string();
     let mut all = vec![first.clone(), "--scratch-path".into(), scratch.display().to_string()];
     let mut linker = vec![format!("-L{library}"), "-rpath".into(), library];
     if cfg!(target_os = "linux") {
