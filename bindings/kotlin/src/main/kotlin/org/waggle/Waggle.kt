@@ -13,7 +13,7 @@ import org.waggle.ffi.coreVersion
  * Every call may be made from any thread and any dispatcher; none blocks. Calls fail with [ClientException]; after [close] with
  * [ClientException.Closed].
  */
-public class Waggle private constructor(inner: FfiClient) : SuspendCloseable {
+public class Waggle internal constructor(inner: FfiClient) : SuspendCloseable {
     private val held = Held(inner) { ClientException.Closed(it) }
     private val released = AtomicBoolean()
 

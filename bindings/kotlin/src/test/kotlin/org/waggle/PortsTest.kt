@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
 import org.waggle.support.TestRelay
 import org.waggle.support.config
+import org.waggle.support.device
 import org.waggle.support.live
 import org.waggle.support.readyDevice
 
@@ -171,16 +172,18 @@ class PortsTest {
         val collecting = launch(start = CoroutineStart.UNDISPATCHED) {
             WaggleLog.lines.collect { if (it.target.startsWith("waggle")) first.complete(it) }
         }
-        // The core speaks when its cache fails it: everything behind the first page of the file is spoilt here.
-        relay.readyDevice(folder) { session -> session.timeline(relay.channel("general")).close() }
-        val cache = folder.resolve("cache.sqlite").toFile()
-        assertTrue(cache.length() > CACHE_PAGE)
-        RandomAccessFile(cache, "rw").use {
-            it.seek(CACHE_PAGE)
-            it.write(ByteArray((cache.length() - CACHE_PAGE).toInt()) { 0x5a })
-        }
+        // The core speaks when its cache fails it: everything behind the first page of the file is spoilt here once it is open.
         relay.readyDevice(folder) { session ->
-            session.timeline(relay.channel("apiary-log")).close()
+            for (name in listOf("general", "honey-house")) session.timeline(relay.channel(name)).close()
+        }
+        relay.device(folder) { session ->
+            val cache = folder.resolve("cache.sqlite").toFile()
+            assertTrue(cache.length() > CACHE_PAGE)
+            RandomAccessFile(cache, "rw").use {
+                it.seek(CACHE_PAGE)
+                it.write(ByteArray((cache.length() - CACHE_PAGE).toInt()) { 0x5a })
+            }
+            for (name in listOf("general", "apiary-log", "honey-house")) session.timeline(relay.channel(name)).close()
             val line = first.await()
             assertEquals(LogLevel.DEBUG, line.level)
             assertTrue(line in sunk)
