@@ -24,6 +24,11 @@ public final class WaggleClient: Sendable {
         generated = try clientCall { try Client.withSecretStore(config: configuration, store: store) }
     }
 
+    /// A client that Rust code made, for scenario files that run through this layer (`through/`).
+    init(_ generated: WaggleGenerated.Client) {
+        self.generated = generated
+    }
+
     // MARK: Accounts
 
     /// Signs an account in with its key (`nsec1…` or 64 hex digits) and remembers it in the key store. Nobody is signed in when it fails.

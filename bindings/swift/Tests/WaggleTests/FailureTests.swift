@@ -98,7 +98,7 @@ extension Contract {
             _ = try await client.createAccount()
             let session = try client.session(host: "ws://127.0.0.1:9")
             try await session.start()
-            let failure = await error(SessionError.self) { try await session.refresh() }
+            let failure = await error(SessionError.self) { try await session.retrySync() }
             guard case .Network(_, let said) = failure else {
                 Issue.record("\(String(describing: failure))")
                 return
