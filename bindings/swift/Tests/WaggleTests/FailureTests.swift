@@ -104,6 +104,7 @@ extension Contract {
                 return
             }
             #expect(said.code == "network" && said.retry == .whenOnline)
+            #expect((failure as (any Error)?)?.localizedDescription == said.sentence)
             let waiting = try await first(of: session.connectivity, "offline") { $0.phase == .offline }
             #expect(!waiting.sentence.isEmpty)
             try await client.close()
