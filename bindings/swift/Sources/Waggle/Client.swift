@@ -26,7 +26,7 @@ public final class WaggleClient: Sendable {
         generated = try clientCall { try Client.withSecretStore(config: configuration, store: store) }
     }
 
-    /// Wraps a client that Rust code made.
+    /// A client that Rust code made, for scenario files that run through this layer (`through/`).
     init(_ generated: WaggleGenerated.Client) {
         self.generated = generated
     }

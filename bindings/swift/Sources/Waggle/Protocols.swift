@@ -116,6 +116,8 @@ public protocol WaggleSession: AnyObject, Sendable {
     @discardableResult
     func clearUnread(_ target: Target) async throws(SessionError) -> Receipt
 
+    // MARK: Looking at a channel
+
     /// A person came to a channel to look at it: ends the mark that ``markMessageUnread(_:message:)`` left behind on an earlier visit. A
     /// jump to one message or thread is no such visit.
     func enterChannel(_ channel: ChannelId) async throws(SessionError)

@@ -152,6 +152,8 @@ public final class Session: WaggleSession {
         try await sessionCall { try await generated.clearUnread(target: target) }
     }
 
+    // MARK: Looking at a channel
+
     public func enterChannel(_ channel: ChannelId) async throws(SessionError) {
         try await sessionCall { try await generated.enterChannel(channel: channel) }
     }

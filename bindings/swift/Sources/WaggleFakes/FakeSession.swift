@@ -12,7 +12,7 @@ public enum FakeCall: Sendable, Hashable {
     case markThrough(Target, message: EventId), markChannelRead(ChannelId), markAllChannelsRead
     case markUnread(Target), clearUnread(Target)
     case enterChannel(ChannelId), leaveChannel(ChannelId)
-    case markMessageUnread(ChannelId, EventId), markMessageRead(ChannelId, EventId)
+    case markMessageUnread(ChannelId, message: EventId), markMessageRead(ChannelId, message: EventId)
     case following(ChannelId, root: EventId), follow(ChannelId, root: EventId, following: Bool)
     case mute(ChannelId, muted: Bool), presentAs(ChannelId, PresentationClass)
     case suspend(budget: Duration), resume, networkChanged, close, leave
@@ -204,23 +204,18 @@ public final class FakeSession: WaggleSession {
         return Receipt(sync: .localOnly)
     }
 
-    public func enterChannel(_ channel: ChannelId) async throws(SessionError) {
-        try await asked(.enterChannel(channel))
-    }
-
-    public func leaveChannel(_ channel: ChannelId) async throws(SessionError) {
-        try await asked(.leaveChannel(channel))
-    }
+    public func enterChannel(_ channel: ChannelId) async throws(SessionError) { try await asked(.enterChannel(channel)) }
+    public func leaveChannel(_ channel: ChannelId) async throws(SessionError) { try await asked(.leaveChannel(channel)) }
 
     @discardableResult
     public func markMessageUnread(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
-        try await asked(.markMessageUnread(channel, message))
+        try await asked(.markMessageUnread(channel, message: message))
         return Receipt(sync: .localOnly)
     }
 
     @discardableResult
     public func markMessageRead(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
-        try await asked(.markMessageRead(channel, message))
+        try await asked(.markMessageRead(channel, message: message))
         return Receipt(sync: .pending)
     }
 

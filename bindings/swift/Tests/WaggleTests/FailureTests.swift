@@ -98,12 +98,13 @@ extension Contract {
             _ = try await client.createAccount()
             let session = try client.session(host: "ws://127.0.0.1:9")
             try await session.start()
-            let failure = await error(SessionError.self) { try await session.refresh() }
+            let failure = await error(SessionError.self) { try await session.retrySync() }
             guard case .Network(_, let said) = failure else {
                 Issue.record("\(String(describing: failure))")
                 return
             }
             #expect(said.code == "network" && said.retry == .whenOnline)
+            #expect((failure as (any Error)?)?.localizedDescription == said.sentence)
             let waiting = try await first(of: session.connectivity, "offline") { $0.phase == .offline }
             #expect(!waiting.sentence.isEmpty)
             try await client.close()
