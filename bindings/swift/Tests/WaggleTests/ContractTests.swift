@@ -3,7 +3,7 @@ import Testing
 import Waggle
 import WaggleTestRelay
 
-/// Against the real library and a real relay. One after the other: they share the relay, and some count files and memory.
+/// Against the real library and a real relay. One after the other: some count files and memory.
 @Suite(.serialized) struct Contract {}
 
 extension Contract {
@@ -147,7 +147,7 @@ extension Contract {
 
         @Test func twoDevicesAgree() async throws {
             try await withDevice { phone in
-                try await withDevice { tablet in
+                try await withDevice(on: phone.relay) { tablet in
                     let channel = try await phone.relay.channel("board")
                     let target = Target.channel(channel: channel)
                     let message = try await phone.relay.post("Minutes are out.", in: "board", by: "felix")

@@ -115,7 +115,8 @@ extension Contract {
             let client = try WaggleClient(configuration: folder.configuration, keys: .memory)
             let account = try client.signIn(signer: RefusingSigner())
             #expect(client.account == account)
-            let session = try client.session(host: try await TestRelay.shared().host)
+            let relay = try TestRelay()
+            let session = try client.session(host: relay.host)
             try await session.start()
             let refused = try await first(of: session.connectivity, "not signed in") { $0.error != nil }
             #expect(refused.phase != .online)
