@@ -46,6 +46,18 @@ fn lower_hex<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], 
     if bad > 15 { Err(Malformed(what)) } else { Ok(out) }
 }
 
+/// `Debug` as a name and nothing else, for types that hold content, ids, keys or hosts as text: none of it may reach a log (policy test).
+macro_rules! hidden_debug {
+    ($($type:ident $(<$life:lifetime>)?),+) => {
+        $(impl std::fmt::Debug for $type $(<$life>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($type), "(…)"))
+            }
+        })+
+    };
+}
+pub(crate) use hidden_debug;
+
 macro_rules! hex_id {
     ($(#[$doc:meta])* $name:ident, $len:expr, $what:expr) => {
         $(#[$doc])*

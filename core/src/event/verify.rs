@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use secp256k1::{SECP256K1, XOnlyPublicKey, schnorr};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
@@ -66,7 +67,7 @@ struct Wire<'a> {
     created_at: u64,
     kind: u16,
     #[serde(borrow)]
-    tags: Vec<Vec<Text<'a>>>,
+    tags: Tags<'a>,
     #[serde(borrow)]
     content: Cow<'a, str>,
     #[serde(borrow)]
@@ -77,6 +78,73 @@ struct Wire<'a> {
 #[derive(Deserialize, serde::Serialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Tags as far as they are kept. An empty tag takes three bytes of an answer and eight times that in memory, so reading them stops at a
+/// bound, whatever the answer's size; the rest is looked at and let go.
+#[derive(Default)]
+struct Tags<'a> {
+    list: Vec<Vec<Text<'a>>>,
+    texts: usize,
+    oversized: bool,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Tags<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(TagsVisitor(Tags::default()))
+    }
+}
+
+struct TagsVisitor<'a>(Tags<'a>);
+
+impl<'de: 'a, 'a> Visitor<'de> for TagsVisitor<'a> {
+    type Value = Tags<'a>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("tags")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tags<'a>, A::Error> {
+        let mut tags = self.0;
+        while let Some(tag) = seq.next_element_seed(OneTag(&mut tags))? {
+            tags.oversized |= tags.list.len() == limits::EVENT_TAGS;
+            if !tags.oversized {
+                tags.list.push(tag);
+            }
+        }
+        Ok(tags)
+    }
+}
+
+/// Reads one tag into the room that is left for texts.
+struct OneTag<'t, 'a>(&'t mut Tags<'a>);
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for OneTag<'_, 'a> {
+    type Value = Vec<Text<'a>>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for OneTag<'_, 'a> {
+    type Value = Vec<Text<'a>>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a tag")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut tag = Vec::new();
+        while let Some(text) = seq.next_element::<Text<'a>>()? {
+            self.0.oversized |= self.0.texts == limits::EVENT_TAG_TEXTS;
+            if !self.0.oversized {
+                self.0.texts += 1;
+                tag.push(text);
+            }
+        }
+        Ok(tag)
+    }
+}
 
 #[derive(Deserialize)]
 struct KindOnly {
@@ -99,10 +167,15 @@ impl Default for Verifier {
 impl Verifier {
     /// A verifier with the standard bounds ([`limits::VERIFIED_IDS`], [`limits::PARSED_KEYS`]).
     pub fn new() -> Self {
+        Self::bounded(limits::VERIFIED_IDS, limits::PARSED_KEYS)
+    }
+
+    /// A verifier that remembers so many events and keys.
+    pub fn bounded(ids: usize, keys: usize) -> Self {
         let cap = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
         Self {
-            proven: Mutex::new(LruCache::new(cap(limits::VERIFIED_IDS))),
-            keys: Mutex::new(LruCache::new(cap(limits::PARSED_KEYS))),
+            proven: Mutex::new(LruCache::new(cap(ids))),
+            keys: Mutex::new(LruCache::new(cap(keys))),
             checks: AtomicU64::new(0),
         }
     }
@@ -209,19 +282,19 @@ impl std::fmt::Debug for Verifier {
 }
 
 fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
-    if wire.tags.len() > limits::EVENT_TAGS {
+    if wire.tags.oversized {
         return Err(RejectReason::Oversized);
     }
     let id = EventId::parse(&wire.id).map_err(|_| RejectReason::Malformed)?;
     let pubkey = PublicKey::parse(&wire.pubkey).map_err(|_| RejectReason::Malformed)?;
     let sig = Signature::parse(&wire.sig).map_err(|_| RejectReason::Malformed)?;
-    let form = canonical(&wire.pubkey, wire.created_at, wire.kind, &wire.tags, &wire.content);
+    let form = canonical(&wire.pubkey, wire.created_at, wire.kind, &wire.tags.list, &wire.content);
     if form.len() > limits::EVENT_BYTES {
         return Err(RejectReason::Oversized);
     }
     let digest = Sha256::digest(&form).into();
     let tags: Vec<Vec<String>> =
-        wire.tags.into_iter().map(|tag| tag.into_iter().map(|t| t.0.into_owned()).collect()).collect();
+        wire.tags.list.into_iter().map(|tag| tag.into_iter().map(|t| t.0.into_owned()).collect()).collect();
     let event = Event {
         id,
         pubkey,
@@ -341,6 +414,12 @@ mod tests {
             verifier.event(&good.replacen("\"tags\":[]", &many, 1)).unwrap_err().reason,
             RejectReason::Oversized
         );
+        let long = format!("\"tags\":[[\"x\"{}]]", ",\"\"".repeat(limits::EVENT_TAG_TEXTS));
+        let (long, most) = (good.replacen("\"tags\":[]", &long, 1), format!("[{good}]").len());
+        assert_eq!(verifier.event(&long).unwrap_err().reason, RejectReason::Oversized);
+        // In one pass over a whole answer too, where an item may be as large as the answer.
+        let batch = verifier.array(&format!("[{good},{long}]"), most).unwrap();
+        assert_eq!((batch.events.len(), batch.rejected[0].reason), (1, RejectReason::Oversized));
         let array = format!("[{good},{{\"kind\":39006}},7,{good}]");
         let batch = verifier.batch(array.as_bytes()).unwrap();
         assert_eq!(batch.events.len(), 2);

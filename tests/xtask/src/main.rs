@@ -5,8 +5,12 @@
 //! that does not exist is not listed. `cargo xtask bench` runs the ratio bench.
 
 mod bindings;
+mod bounds;
 mod debian;
+mod deny;
+mod fuzz;
 mod kotlin;
+mod mutants;
 mod native;
 mod package;
 mod phones;
@@ -88,6 +92,46 @@ enum Command {
         /// Where the zipped XCFramework will be downloaded from.
         #[arg(long)]
         url: Option<String>,
+    },
+    /// Gets every rule wrong once and sees that a test fails.
+    Mutants {
+        /// Only mutants of this rule, or with this text.
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Fuzzes every way in for bytes of others, or one of them; needs a C++ compiler.
+    Fuzz {
+        /// The one target.
+        #[arg(long)]
+        target: Option<String>,
+        /// Executions of each target.
+        #[arg(long, default_value_t = 10_000_000)]
+        executions: u64,
+        /// Seconds a target may take at most.
+        #[arg(long, default_value_t = 3_600)]
+        seconds: u64,
+    },
+    /// Checks dependencies against `.config/deny.toml` and known advisories, with cargo-deny.
+    Deny,
+    /// Writes the inventory of bounds from the core's `limits`.
+    Bounds,
+    /// A virtual week of a thousand channels and a million events: flat memory, bounded files.
+    Soak {
+        /// Events.
+        #[arg(long, default_value_t = 1_000_000)]
+        events: u64,
+        /// Channels.
+        #[arg(long, default_value_t = 1_000)]
+        channels: u64,
+    },
+    /// The core against the embedded relay over loopback: live events at a steady rate, every count right.
+    Load {
+        /// Events a second.
+        #[arg(long, default_value_t = 1_000)]
+        rate: u64,
+        /// Seconds.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
     },
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
@@ -174,6 +218,12 @@ fn main() -> ExitCode {
         }
         Command::Through { language, arguments } => through::run(&root(), language, &arguments, say),
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
+        Command::Mutants { only } => mutants::run(&root(), only.as_deref()),
+        Command::Fuzz { target, executions, seconds } => fuzz::run(&root(), target.as_deref(), executions, seconds),
+        Command::Deny => deny::run(&root()),
+        Command::Bounds => bounds::write(&root()),
+        Command::Soak { events, channels } => rust::soak(&root(), events, channels),
+        Command::Load { rate, seconds } => rust::load(&root(), rate, seconds),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {
