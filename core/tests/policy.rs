@@ -262,7 +262,7 @@ fn debug_shows_shapes(file: &Source) -> Vec<String> {
 fn has_word(code: &str, word: &str) -> bool {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(word).any(|(at, _)| {
-        !code[..at].ends_with(letter) && !(word.ends_with(letter) && code[at + word.len()..].starts_with(letter))
+        !(code[..at].ends_with(letter) || word.ends_with(letter) && code[at + word.len()..].starts_with(letter))
     })
 }
 

@@ -242,7 +242,7 @@ fn test(only: Option<Suite>) -> anyhow::Result<bool> {
     setup::tools(&setup::FOR_RUST).context("setting up")?;
     let mut total = Tally::default();
     let mut lines = vec![];
-    let all = || Suite::value_variants().iter().copied().collect();
+    let all = || Suite::value_variants().to_vec();
     for suite in only.map_or_else(all, |one| vec![one]) {
         say(&format!("== {}", suite.name()));
         let start = Instant::now();

@@ -210,7 +210,8 @@ fn bad_items_of_a_page_are_dropped_alone() {
         let digit = if sig.starts_with('0') { "1" } else { "0" };
         item["sig"] = json!(format!("{digit}{}", &sig[1..]));
     };
-    let damages: [(&str, &(dyn Fn(&mut Value) + Sync)); 4] = [
+    type Damage<'a> = (&'static str, &'a (dyn Fn(&mut Value) + Sync));
+    let damages: [Damage<'_>; 4] = [
         ("a row whose signature does not verify", &forge),
         ("a row of the wrong shape", &|item| item["tags"] = json!(7)),
         ("a row that is no event", &|item| *item = json!({ "kind": 9 })),

@@ -409,7 +409,7 @@ fn a_signer_that_signs_something_else_publishes_nothing() {
             if !world.record().pending().is_empty() {
                 faults.push(format!("{name}: saved as pending"));
             }
-            if world.relay.admin().events(Some(30_078), None).unwrap().len() > 0 {
+            if !world.relay.admin().events(Some(30_078), None).unwrap().is_empty() {
                 faults.push(format!("{name}: something was published"));
             }
             unchanged(&mut world, &before, &name, &mut faults).await;

@@ -22,7 +22,7 @@ fn closing_takes_half_a_second_at_most_whatever_the_relay_does() {
         world.tamper.fall_silent();
         let session = world.session.clone();
         let (_, ms) = took(&mut world, session.close()).await;
-        assert!(ms <= limits::CLOSE_BUDGET_MS && ms < 500, "{ms} ms");
+        assert!(ms <= limits::CLOSE_BUDGET_MS, "{ms} ms");
         // What was not published is saved, and a new process opens the same files at once.
         assert!(world.record().is_unpublished());
         world.reopen();

@@ -72,10 +72,13 @@ pub(crate) fn id_of(json: &str) -> EventId {
     EventId::parse(value["id"].as_str().unwrap()).unwrap()
 }
 
+/// Observed, attention and latest of one target.
+pub(crate) type Counts = (Option<u32>, Option<u32>, Option<EventId>);
+
 /// Everything a reader sees or keeps, without what only says how fresh it is.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Facts {
-    pub(crate) counts: BTreeMap<&'static str, (Option<u32>, Option<u32>, Option<EventId>)>,
+    pub(crate) counts: BTreeMap<&'static str, Counts>,
     pub(crate) manual: BTreeMap<&'static str, waggle::model::Manual>,
     pub(crate) activity: ThreadActivity,
     pub(crate) sidebar: Vec<String>,
