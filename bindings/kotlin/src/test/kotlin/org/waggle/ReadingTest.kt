@@ -191,10 +191,21 @@ class ReadingTest {
             session.connectivity.first { it.phase == Phase.ONLINE }
             relay.drop()
             lifecycle.onNetwork()
-            session.connectivity.first { it.phase == Phase.ONLINE }
-            session.refresh()
+            refreshedOnceOnline(session)
             session.settleLookups()
             session.retrySync()
+        }
+    }
+
+    /** The old connection may still look alive when it was just cut; then the first answer is that it is not. */
+    private suspend fun refreshedOnceOnline(session: WaggleSession) {
+        while (true) {
+            session.connectivity.first { it.phase == Phase.ONLINE }
+            try {
+                return session.refresh()
+            } catch (_: SessionException.Network) {
+                delay(20.milliseconds)
+            }
         }
     }
 
