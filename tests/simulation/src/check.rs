@@ -458,9 +458,10 @@ fn is_harmless(act: &Act) -> bool {
     !matches!(act, Act::Start | Act::Stop | Act::Kill | Act::Suspend | Act::Resume | Act::Hold | Act::WipeCache)
 }
 
-/// Refusals that a well-behaved client may meet: access that changed while it asked.
+/// Refusals that a well-behaved client may meet: access that changed while it asked, and a saved publication that became too old while
+/// it waited (R22).
 fn may_be(text: &str) -> bool {
-    text.contains("restricted") || text.contains("not a channel member")
+    ["restricted", "not a channel member", "event timestamp too far"].iter().any(|known| text.contains(known))
 }
 
 fn shown(seen: &UnreadSnapshot) -> String {

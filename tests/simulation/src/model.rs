@@ -73,6 +73,8 @@ pub struct Msg {
     pub mention: bool,
     pub quiet: bool,
     pub deleted: bool,
+    /// It arrived with a time that lay in the past.
+    pub late: bool,
 }
 
 impl Msg {

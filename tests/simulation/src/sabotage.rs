@@ -1,6 +1,6 @@
 //! Things done wrong on purpose: each must be caught by the invariant it is aimed at, or that invariant sees nothing.
 
-use waggle::model::{Coverage, UnreadSnapshot};
+use waggle::model::{Coverage, Manual, UnreadSnapshot};
 use waggle::relay::transport::{HttpRequest, Method, Transport as _};
 use waggle::request::Purpose;
 
@@ -23,6 +23,10 @@ pub enum Sabotage {
     CountTooMany,
     /// A device shows zero where nothing is known.
     InventZero,
+    /// A device shows no manual mark.
+    LoseManual,
+    /// A `msg:` mark is published.
+    PublishPrivate,
     /// What a device publishes never arrives.
     NeverConverge,
     /// A line carries more than the relay takes.
@@ -66,6 +70,7 @@ impl Sabotage {
     pub fn snapshot(self, seen: &mut UnreadSnapshot, clean: bool) {
         match self {
             Self::CountTooMany if clean => seen.observed = seen.observed.map(|n| n + 1),
+            Self::LoseManual => seen.manual = Manual::None,
             Self::InventZero if seen.coverage == Coverage::Unknown => {
                 (seen.observed, seen.attention) = (Some(0), Some(0));
             }
@@ -82,8 +87,9 @@ impl Sabotage {
                 let ids: Vec<String> = (0..129).map(|n| n.to_string()).collect();
                 let _refused = OverLine(line).http(query(&serde_json::json!([{ "#h": ids }]))).await;
             }
+            Self::PublishPrivate => world.publish_private(),
             Self::BeRefused => {
-                let _refused = OverLine(line).http(query(&serde_json::json!({}))).await;
+                let _refused = OverLine(line).http(query(&serde_json::json!([]))).await;
             }
             _ => {}
         }

@@ -221,6 +221,7 @@ impl World {
             mention: post.mention,
             quiet: post.quiet,
             deleted: false,
+            late: !history && post.age > 0,
         };
         self.model.messages.insert(post.id, msg);
         self.numbers.insert(id, post.id);
@@ -288,6 +289,19 @@ impl World {
         }
         self.model.member[channel] = member;
         Ok(true)
+    }
+
+    /// Puts a private mark on the relay, as no client may.
+    pub fn publish_private(&self) {
+        let Some(m) = self.model.messages.values().next() else { return };
+        let blob = serde_json::json!({"v": 1, "client_id": "x", "contexts": {format!("msg:{}", m.event): m.at}});
+        let tags = vec![tag(&["d", &format!("read-state:{}", "0".repeat(32))]), tag(&["t", "read-state"])];
+        if let Ok(sealed) = self.people[0].seal(&blob.to_string(), "private") {
+            let signed = self.people[0].sign(self.time.unix(), 30078, tags, &sealed, None);
+            if let Ok(event) = Event::parse(&signed.json) {
+                let _stored = self.relay.admin().store(&event, &Bring { quiet: true, ..Bring::default() });
+            }
+        }
     }
 
     // --- Names ---------------------------------------------------------------------------------------------------------
