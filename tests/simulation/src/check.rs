@@ -13,16 +13,16 @@
 //! A device is *clean* when nothing went wrong for it since its last complete refresh: then it knows everything, and what it says must be
 //! exact. Everything it says otherwise must be possible.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use waggle::error::Error;
 use waggle::limits;
-use waggle::model::{Coverage, Freshness, Manual, UnreadSnapshot};
+use waggle::model::{ChannelType, Coverage, Freshness, Manual, SidebarRow, TimelineState, UnreadSnapshot};
 use waggle::session::Session;
 
 use crate::model::{Belief, Installation, Marks};
-use crate::plan::{Act, Aim, Plan, Step, Trouble};
+use crate::plan::{Act, Aim, Plan, Screen, Step, Trouble};
 use crate::run::{Broken, Run};
 use crate::world::World;
 
@@ -37,6 +37,8 @@ pub struct Ledger {
     floor: Vec<Marks>,
     /// The greatest value per key over everything the relay holds.
     relay: Marks,
+    /// Timelines opened in good order, for which nothing went wrong since.
+    sound: Vec<BTreeSet<Screen>>,
     /// Publications already decoded.
     publishes: u64,
     decoded: BTreeMap<String, Marks>,
@@ -57,6 +59,7 @@ impl Ledger {
             clean: vec![false; n],
             begun: vec![false; n],
             floor: vec![Marks::new(); n],
+            sound: vec![BTreeSet::new(); n],
             unordered: copied,
             ..Self::default()
         }
@@ -76,6 +79,16 @@ impl Ledger {
     /// Whether a device knows everything.
     pub fn sees_all(&self, on: usize) -> bool {
         self.clean[on]
+    }
+
+    /// A timeline is open. If something goes wrong in the same step, it is noted after this.
+    pub fn opened(&mut self, on: usize, screen: Screen) {
+        self.sound[on].insert(screen);
+    }
+
+    /// A timeline is gone.
+    pub fn closed(&mut self, on: usize, screen: Screen) {
+        self.sound[on].remove(&screen);
     }
 
     /// A call begins.
@@ -130,6 +143,7 @@ impl Run {
             if all || mine || troubled || device.live.is_none() || device.suspended {
                 self.ledger.clean[on] = false;
                 self.ledger.begun[on] = false;
+                self.ledger.sound[on].clear();
             }
         }
     }
@@ -141,6 +155,9 @@ impl Run {
             if let Some(session) = self.world.devices[on].session() {
                 let marks = self.check_marks(on, &session).await?;
                 self.check_counts(on, &session, &marks, thorough).await?;
+                if self.ledger.clean[on] {
+                    self.check_activity(on, &session, &marks).await?;
+                }
                 if thorough {
                     self.check_follows(on, &session).await?;
                 }
@@ -167,9 +184,10 @@ impl Run {
             sabotage.marks(self.ledger.turn, &mut marks);
         }
         let installation = self.world.devices[on].installation;
+        let horizon = self.horizon(on).high;
         let model = &mut self.world.model;
         for (key, value) in &marks {
-            let bound = model.bound(installation, *key);
+            let bound = model.bound(installation, *key, horizon);
             if bound.is_none_or(|bound| *value > bound) {
                 return Err(("early", format!("device {on}: {key:?} = {value}, permitted {bound:?}")));
             }
@@ -237,6 +255,47 @@ impl Run {
                 self.exact(&of, marks, aim, &seen).map_err(&wrong)?;
             }
             self.check_manual(on, &of, aim, &seen)?;
+            self.check_sidebar(on, session, aim, &seen)?;
+        }
+        Ok(())
+    }
+
+    /// A row of the sidebar says what the snapshot of its channel says, and is drawn by the table of `unread.md` 12.1.
+    fn check_sidebar(&self, on: usize, session: &Session, aim: Aim, seen: &UnreadSnapshot) -> Result<(), Broken> {
+        let Aim::Channel(channel) = aim else { return Ok(()) };
+        let state = session.sidebar().current().value;
+        let id = self.world.channels[channel];
+        let Some(row) = state.rows.iter().find(|row| row.channel == id && row.joined) else { return Ok(()) };
+        let same = self.sabotage.is_some()
+            || (row.observed, row.attention, row.manual) == (seen.observed, seen.attention, seen.manual);
+        if same && is_drawn_right(row, self.world.model.is_dm(channel)) {
+            return Ok(());
+        }
+        Err(("count", format!("device {on}: the sidebar's row of channel {channel} is wrong: {}", shown(seen))))
+    }
+
+    /// Threads with unread replies.
+    async fn check_activity(&self, on: usize, session: &Session, marks: &Marks) -> Result<(), Broken> {
+        let of = self.certain(on);
+        for (channel, id) in self.world.channels.iter().enumerate() {
+            let (true, Ok(activity)) = (self.world.model.member[channel], session.activity(*id).await) else {
+                continue;
+            };
+            let Some(items) = activity.items else { continue };
+            let mut wanted = self.world.model.activity(&of, marks, channel, self.world.time.unix());
+            let wrong = |what: String| Err(("count", format!("device {on}: activity of channel {channel}: {what}")));
+            for item in &items {
+                let range = self.world.numbers.get(&item.root).and_then(|root| wanted.remove(root));
+                if !range.is_some_and(|range| range.has(item.count)) {
+                    return wrong(format!("{} listed, expected {range:?}", item.count));
+                }
+            }
+            if let Some((root, range)) = wanted.into_iter().find(|(_, range)| range.low > 0) {
+                return wrong(format!("{root} is not listed, expected {range:?}"));
+            }
+            if !items.is_sorted_by_key(|item| (std::cmp::Reverse(item.created_at), item.latest)) {
+                return wrong("out of order".into());
+            }
         }
         Ok(())
     }
@@ -364,8 +423,23 @@ impl Run {
                     return wrong("a row of somewhere else");
                 }
             }
+            if screen.root.is_none() && self.ledger.sound[on].contains(screen) && self.has_hole(screen.channel, &state)
+            {
+                return wrong("a hole");
+            }
         }
         Ok(())
+    }
+
+    /// Whether a row is missing among those shown, where nothing says so.
+    fn has_hole(&self, channel: usize, state: &TimelineState) -> bool {
+        let Some(oldest) = state.rows.first().map(|row| (row.created_at, std::cmp::Reverse(row.id))) else {
+            return false;
+        };
+        let wanted = self.world.model.of_channel(channel).filter(|m| m.is_row() && !m.deleted && !m.late);
+        let mut wanted = wanted.filter(|m| (m.at, std::cmp::Reverse(m.event)) >= oldest);
+        let settled = state.gap.is_none() && !state.restored && !state.loading && state.error.is_none();
+        settled && wanted.any(|m| state.rows.iter().all(|row| row.id != m.event))
     }
 
     // --- The relay -----------------------------------------------------------------------------------------------------
@@ -394,7 +468,7 @@ impl Run {
         Ok(())
     }
 
-    /// The greatest value per key over everything the relay holds.
+    /// The greatest value per key over everything that devices published and the relay holds.
     pub fn read_relay(&mut self) -> Result<Marks, Broken> {
         let setup = |why: anyhow::Error| ("setup", format!("{why:#}"));
         let slots = self.world.relay.admin().read_state(&self.world.viewer().public()).map_err(setup)?;
@@ -402,7 +476,9 @@ impl Run {
             return Err(("bound", format!("{} coordinates", slots.len())));
         }
         let mut all = Marks::new();
-        for slot in slots {
+        // The peer's word is its own, and it may say anything.
+        let peer = format!("read-state:{}", "f".repeat(32));
+        for slot in slots.into_iter().filter(|slot| slot.d != peer) {
             let marks = match self.ledger.decoded.get(&slot.event.id) {
                 Some(marks) => marks.clone(),
                 None => self.decode(&slot.event)?,
@@ -462,6 +538,19 @@ fn is_harmless(act: &Act) -> bool {
 /// it waited (R22).
 fn may_be(text: &str) -> bool {
     ["restricted", "not a channel member", "event timestamp too far"].iter().any(|known| text.contains(known))
+}
+
+/// `unread.md` 12.1, nothing muted and nothing presented otherwise.
+fn is_drawn_right(row: &SidebarRow, dm: bool) -> bool {
+    let (observed, attention) = (row.observed.unwrap_or(0), row.attention.unwrap_or(0));
+    let manual = row.manual != Manual::None;
+    // A DM whose metadata is not there yet is drawn as what is known.
+    let (strong, dot) = match dm && row.channel_type == ChannelType::Dm {
+        true => (observed > 0 || manual, observed > 0),
+        false => (observed > attention || manual, attention > 0 || row.threads > 0),
+    };
+    let counted = observed > 0 || manual || row.threads > 0;
+    (row.strong, row.dot, row.bell, row.counted) == (strong, dot, false, counted)
 }
 
 fn shown(seen: &UnreadSnapshot) -> String {

@@ -12,7 +12,9 @@ use waggle::error::Error;
 use waggle::identity::{MemorySecrets, Secret};
 use waggle::ids::{ChannelId, EventId, Target};
 use waggle::model;
-use waggle::session::{Client, Config, Credential, Mode, ReadingSurface, Session, Timeline, TimelineOptions, Waggle};
+use waggle::session::{
+    Blocking, Client, Config, Credential, Mode, ReadingSurface, Session, Timeline, TimelineOptions, Waggle,
+};
 use waggle_scenarios::clock::{VirtualClock, rest};
 
 use crate::disk::{Disk, Gate};
@@ -126,6 +128,7 @@ impl Device {
         config.seed = Some(self.seed.wrapping_mul(1_000).wrapping_add(self.starts));
         config.saves = Arc::new(Gate(self.disk.clone()));
         config.disk = self.disk.clone();
+        config.blocking = Blocking::Inline;
         config.mode = if self.second { Mode::Extension } else { Mode::App };
         config
     }

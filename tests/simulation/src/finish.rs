@@ -152,8 +152,17 @@ impl Run {
         // Private, dated ahead (R12), and older than the floor (R17) is not shared.
         let shared = |key: Key, value: u64| !key.is_private() && value <= now + AHEAD - 60 && value + FLOOR > now + 600;
         let model = &self.world.model;
+        let peers = model.peers.iter().filter(|(key, value)| shared(*key, *value));
+        for (key, value) in peers {
+            if let Some(on) = each.iter().position(|marks| !model.holds(marks, *key, *value)) {
+                return Err(("converge", format!("device {on} lacks the peer's {key:?} = {value}")));
+            }
+        }
+        // What only a peer has read is not published (R19).
+        let own = |key: Key, value: u64| model.allowed.get(&key).is_some_and(|allowed| value <= *allowed);
+        let by_peer = |key: Key, value: u64| model.peers.contains(&(key, value));
         for (key, value) in all.into_iter().filter(|(key, value)| shared(*key, *value)) {
-            if !model.holds(&relay, key, value) {
+            if !by_peer(key, value) && own(key, value) && !model.holds(&relay, key, value) {
                 return Err(("converge", format!("the relay lacks {key:?} = {value}, has {:?}", relay.get(&key))));
             }
             if let Some(on) = each.iter().position(|marks| !model.holds(marks, key, value)) {

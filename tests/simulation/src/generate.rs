@@ -5,7 +5,7 @@
 
 use crate::dice::Dice;
 use crate::plan::{
-    Act, Aim, DeviceSpec, DiskEffect, Kind, LineFault, MsgId, Plan, Post, Screen, Step, Trouble, View, Who, World,
+    Act, Aim, DeviceSpec, DiskEffect, Kind, LineFault, Mark, MsgId, Plan, Post, Screen, Step, Trouble, View, Who, World,
 };
 
 /// Faults of the test relay that a client must live with.
@@ -47,6 +47,7 @@ struct Weather {
     access: bool,
     copies: bool,
     odd_times: bool,
+    peer: bool,
 }
 
 impl Weather {
@@ -61,6 +62,7 @@ impl Weather {
             access: maybe(25),
             copies: maybe(20),
             odd_times: maybe(30),
+            peer: maybe(25),
         }
     }
 }
@@ -316,6 +318,7 @@ impl Generator {
         match self.dice.below(10) {
             0..2 => vec![act(Act::Stop), act(Act::Start)],
             2 => vec![act(Act::Stop), act(Act::WipeCache), act(Act::Start)],
+            3 if self.dice.chance(40) => vec![act(Act::Leave), act(Act::Start)],
             3 => vec![act(Act::Stop)],
             4..6 => vec![act(Act::Start)],
             6 => vec![act(Act::Suspend)],
@@ -362,10 +365,29 @@ impl Generator {
                     vec![if self.dice.chance(50) { Step::Revoke(channel) } else { Step::Grant(channel) }]
                 }
             }
+            5 if self.weather.peer => vec![self.peer()],
             7 if self.weather.copies => self.copies(on),
             7 if self.weather.relay => vec![Step::Restart],
             _ => vec![Step::Advance(self.pause())],
         }
+    }
+
+    /// What another client of the viewer has read: mostly the past, at times the future.
+    fn peer(&mut self) -> Step {
+        let marks = (0..1 + self.dice.below(3)).filter_map(|_| {
+            let channel = self.dice.below(self.channels.len());
+            let roots: Vec<MsgId> = self.said.iter().filter_map(|m| m.root).collect();
+            let key = match self.dice.below(6) {
+                0 | 1 => Mark::Channel(channel),
+                2 => Mark::Activity(channel),
+                3 => Mark::Thread(*self.dice.pick(&roots)?),
+                4 => Mark::ThreadActivity(*self.dice.pick(&roots)?),
+                _ => Mark::Message(self.said()?),
+            };
+            let offset = [-3_500, -3_000, -60, -1, 0, 0, 880, 2_000][self.dice.below(8)];
+            Some((key, offset))
+        });
+        Step::Peer(marks.collect())
     }
 
     /// Old and foreign copies of a journal.

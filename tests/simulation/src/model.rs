@@ -21,20 +21,7 @@ pub const AHEAD: u64 = 900;
 /// Age in seconds at which a message is read by itself (R17).
 pub const FLOOR: u64 = 2_592_000;
 
-/// A frontier's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
-    /// `<channel>`.
-    Channel(usize),
-    /// `activity:<channel>`.
-    Activity(usize),
-    /// `thread:<root>`.
-    Thread(MsgId),
-    /// `thread-activity:<root>`.
-    ThreadActivity(MsgId),
-    /// `msg:<id>`.
-    Message(MsgId),
-}
+pub use crate::plan::Mark as Key;
 
 impl Key {
     /// Whether it is never published (R19).
@@ -193,6 +180,8 @@ pub struct Model {
     pub messages: BTreeMap<MsgId, Msg>,
     /// How far frontiers may be, `msg:` keys aside.
     pub allowed: Marks,
+    /// What other clients published; it counts from when it is not ahead any more (R12).
+    pub peers: Vec<(Key, u64)>,
     /// Installations.
     pub installations: Vec<Installation>,
 }
@@ -336,15 +325,32 @@ impl Model {
         self.show_ahead(installation, horizon, |m| m.channel == channel);
     }
 
-    /// How far a frontier may be on an installation.
-    pub fn bound(&self, installation: usize, key: Key) -> Option<u64> {
-        match key {
+    /// How far a frontier may be on an installation. `horizon` is the latest second that is not ahead for it.
+    pub fn bound(&self, installation: usize, key: Key, horizon: u64) -> Option<u64> {
+        let peers = self.peers.iter().filter(|(of, value)| *of == key && (key.is_private() || *value <= horizon));
+        let peers = peers.map(|(_, value)| *value).max();
+        let own = match key {
             Key::Message(id) => {
                 let shown = self.installations.get(installation).is_some_and(|i| i.shown.contains(&id));
                 self.message(id).filter(|_| shown).map(|m| m.at)
             }
             other => self.allowed.get(&other).copied(),
+        };
+        own.max(peers)
+    }
+
+    /// What a device that knows everything lists as threads with unread replies: how many may be unread under each root.
+    pub fn activity(&self, of: &Installation, marks: &Marks, channel: usize, now: u64) -> BTreeMap<MsgId, Range> {
+        let mut threads = BTreeMap::new();
+        for m in self.of_channel(channel).filter(|_| !self.is_dm(channel)) {
+            let Some(root) = m.root else { continue };
+            let known = if self.message(root).is_none_or(|r| r.deleted) { Belief::Maybe } else { Belief::Yes };
+            let listed = Belief::of(m.mention || m.broadcast).or(self.in_conversation(of, m));
+            let (unread, _) = self.judge(of, marks, m, now);
+            let range: &mut Range = threads.entry(root).or_default();
+            range.add(unread.and(known).and(listed));
         }
+        threads
     }
 
     // --- What holds ----------------------------------------------------------------------------------------------------

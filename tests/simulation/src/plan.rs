@@ -109,6 +109,22 @@ pub enum Aim {
     Message(MsgId),
 }
 
+/// A frontier's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// `<channel>`.
+    Channel(usize),
+    /// `activity:<channel>`.
+    Activity(usize),
+    /// `thread:<root>`.
+    Thread(MsgId),
+    /// `thread-activity:<root>`.
+    ThreadActivity(MsgId),
+    /// `msg:<id>`.
+    Message(MsgId),
+}
+
 /// A screen: a channel's, or a thread's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Screen {
@@ -153,6 +169,8 @@ pub enum Step {
     Edit(MsgId),
     /// Somebody reacts.
     React(MsgId),
+    /// Another client of the viewer publishes read state: keys, and seconds from now.
+    Peer(Vec<(Mark, i64)>),
     /// The viewer loses a channel.
     Revoke(usize),
     /// The viewer gets it back.
@@ -173,6 +191,8 @@ pub enum Act {
     Start,
     Stop,
     Kill,
+    /// Forgets the community on this device.
+    Leave,
     Suspend,
     Resume,
     Ensure,

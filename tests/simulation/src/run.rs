@@ -14,7 +14,7 @@ use waggle_test_relay::faults::Fault;
 
 use crate::check::Ledger;
 use crate::device::{self, Ask, Call};
-use crate::model::{AHEAD, Belief, Horizon, Installation};
+use crate::model::{AHEAD, Belief, Horizon, Installation, Marks};
 use crate::plan::{Act, Aim, Plan, Screen, Step, Trouble, View};
 use crate::sabotage::Sabotage;
 use crate::world::World;
@@ -143,6 +143,7 @@ impl Run {
             Step::Delete(id) => drop(self.world.delete(*id).map_err(setup)?),
             Step::Edit(id) => drop(self.world.edit(*id).map_err(setup)?),
             Step::React(id) => drop(self.world.react(*id).map_err(setup)?),
+            Step::Peer(marks) => drop(self.world.peer(marks).map_err(setup)?),
             Step::Revoke(channel) => drop(self.world.set_member(*channel, false).map_err(setup)?),
             Step::Grant(channel) => drop(self.world.set_member(*channel, true).map_err(setup)?),
             Step::Restart => self.world.relay.admin().restart(),
@@ -186,6 +187,7 @@ impl Run {
                 self.world.devices[on].kill().await;
                 self.gone(on, false);
             }
+            Act::Leave => self.leave(on).await,
             Act::Hold => self.world.devices[on].disk.hold(),
             Act::Release => self.world.devices[on].disk.release(),
             Act::WipeCache | Act::Backup | Act::Restore | Act::CloneFrom(_) => {
@@ -196,6 +198,7 @@ impl Run {
             Act::Close(screen) => {
                 let live = self.world.devices[on].live.as_mut();
                 drop(live.and_then(|live| live.timelines.remove(screen)));
+                self.ledger.closed(on, *screen);
             }
             Act::Show(view) => self.show(on, view).await,
             Act::Hide(screen) => self.hide(on, *screen),
@@ -253,6 +256,26 @@ impl Run {
                 rest().await;
                 self.ledger.started(&self.world, on);
             }
+        }
+    }
+
+    /// Forgets everything of the community; other processes on the same files lose it too.
+    async fn leave(&mut self, on: usize) {
+        let Some(session) = self.world.devices[on].session() else { return };
+        self.world.devices[on].disk.release();
+        let left = session.leave().await;
+        self.world.devices[on].stop().await;
+        self.gone(on, true);
+        let mine = &mut self.world.model.installations[self.world.devices[on].installation];
+        let shown = std::mem::take(&mut mine.shown);
+        let backup = mine.backup.take();
+        if left.is_ok() {
+            *mine = Installation { shown, backup, ..Installation::default() };
+        } else {
+            // It may be gone or not.
+            mine.doubt(|_| true);
+            mine.choices.values_mut().for_each(|choice| *choice = None);
+            (mine.shown, mine.backup, mine.kept) = (shown, backup, Marks::new());
         }
     }
 
@@ -316,6 +339,7 @@ impl Run {
         }
         let live = self.world.devices[on].live.as_mut();
         drop(live.and_then(|live| live.timelines.remove(&screen)));
+        self.ledger.closed(on, screen);
         let task = tokio::task::spawn_local(device::open(session, channel, root.flatten(), limit.clamp(1, 200)));
         let starts = self.world.devices[on].starts;
         self.openings.push(Opening { device: on, starts, screen, task });
@@ -330,6 +354,7 @@ impl Run {
                 && device.starts == opening.starts
             {
                 live.timelines.insert(opening.screen, Rc::new(timeline));
+                self.ledger.opened(opening.device, opening.screen);
             }
         }
     }
@@ -420,7 +445,8 @@ impl Run {
         }
     }
 
-    fn horizon(&self, on: usize) -> Horizon {
+    /// The latest second that is not dated ahead, by any clock the device may go by.
+    pub fn horizon(&self, on: usize) -> Horizon {
         let now = self.world.time.unix();
         let own = now.saturating_add_signed(self.world.devices[on].offset);
         Horizon { low: now.min(own) + AHEAD - LAG, high: now.max(own) + AHEAD + 1 }

@@ -43,6 +43,8 @@ pub struct World {
     people: [Person; 3],
     events: BTreeMap<MsgId, String>,
     made: u64,
+    /// What the other client has published, and when last.
+    peer: (BTreeMap<String, u64>, u64),
     _storage: TempDir,
 }
 
@@ -72,6 +74,7 @@ impl World {
             numbers: BTreeMap::new(),
             events: BTreeMap::new(),
             made: 0,
+            peer: (BTreeMap::new(), 0),
             _storage: storage()?,
             time,
             relay,
@@ -276,6 +279,29 @@ impl World {
         self.bring(Who::Ada, 7, vec![tag(&["e", &m.event.to_hex()])], m.channel, "+")
     }
 
+    /// Another client of the viewer publishes what it has read, and all it did before.
+    pub fn peer(&mut self, marks: &[(Key, i64)]) -> anyhow::Result<bool> {
+        let now = self.time.unix();
+        for (key, offset) in marks {
+            let Some(wire) = self.wire_key(*key) else { continue };
+            let value = now.saturating_add_signed(*offset);
+            let kept = self.peer.0.entry(wire.to_string()).or_insert(value);
+            *kept = value.max(*kept);
+            self.model.peers.push((*key, *kept));
+        }
+        let at = now.max(self.peer.1 + 1);
+        self.peer.1 = at;
+        let blob = serde_json::json!({ "v": 1, "client_id": "peer", "contexts": self.peer.0 });
+        self.store_read_state(&blob.to_string(), &"f".repeat(32), at, &Bring::default())
+    }
+
+    fn store_read_state(&self, blob: &str, slot: &str, at: u64, bring: &Bring) -> anyhow::Result<bool> {
+        let tags = vec![tag(&["d", &format!("read-state:{slot}")]), tag(&["t", "read-state"])];
+        let sealed = self.people[0].seal(blob, slot)?;
+        let signed = self.people[0].sign(at, 30078, tags, &sealed, None);
+        Ok(self.relay.admin().accept(Event::parse(&signed.json)?, bring)?.is_ok())
+    }
+
     /// The viewer joins or loses a channel.
     pub fn set_member(&mut self, channel: usize, member: bool) -> anyhow::Result<bool> {
         if self.model.member.get(channel) != Some(&!member) {
@@ -291,17 +317,12 @@ impl World {
         Ok(true)
     }
 
-    /// Puts a private mark on the relay, as no client may.
+    /// Puts a private mark on the relay, as no device may.
     pub fn publish_private(&self) {
         let Some(m) = self.model.messages.values().next() else { return };
         let blob = serde_json::json!({"v": 1, "client_id": "x", "contexts": {format!("msg:{}", m.event): m.at}});
-        let tags = vec![tag(&["d", &format!("read-state:{}", "0".repeat(32))]), tag(&["t", "read-state"])];
-        if let Ok(sealed) = self.people[0].seal(&blob.to_string(), "private") {
-            let signed = self.people[0].sign(self.time.unix(), 30078, tags, &sealed, None);
-            if let Ok(event) = Event::parse(&signed.json) {
-                let _stored = self.relay.admin().store(&event, &Bring { quiet: true, ..Bring::default() });
-            }
-        }
+        let quiet = Bring { quiet: true, ..Bring::default() };
+        let _stored = self.store_read_state(&blob.to_string(), &"0".repeat(32), self.time.unix(), &quiet);
     }
 
     // --- Names ---------------------------------------------------------------------------------------------------------
@@ -324,8 +345,8 @@ impl World {
     /// A frontier key.
     pub fn wire_key(&self, key: Key) -> Option<WireKey> {
         Some(match key {
-            Key::Channel(c) => WireKey::Channel(self.channels[c]),
-            Key::Activity(c) => WireKey::Activity(self.channels[c]),
+            Key::Channel(c) => WireKey::Channel(*self.channels.get(c)?),
+            Key::Activity(c) => WireKey::Activity(*self.channels.get(c)?),
             Key::Thread(m) => WireKey::Thread(self.event(m)?),
             Key::ThreadActivity(m) => WireKey::ThreadActivity(self.event(m)?),
             Key::Message(m) => WireKey::Message(self.event(m)?),

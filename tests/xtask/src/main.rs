@@ -89,6 +89,18 @@ enum Command {
         #[arg(long)]
         url: Option<String>,
     },
+    /// Runs seeds of the simulator: devices, a relay and everything that can go wrong, held against a plain model.
+    Simulate {
+        /// How many seeds; from ten thousand on in the release profile.
+        #[arg(long, default_value_t = 2_000)]
+        runs: u64,
+        /// The first seed.
+        #[arg(long, default_value_t = 1)]
+        from_seed: u64,
+        /// Runs at once; as many as there are processors if not given.
+        #[arg(long)]
+        jobs: Option<usize>,
+    },
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
         /// Arguments of the bench.
@@ -174,6 +186,7 @@ fn main() -> ExitCode {
         }
         Command::Through { language, arguments } => through::run(&root(), language, &arguments, say),
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
+        Command::Simulate { runs, from_seed, jobs } => rust::simulate(&root(), runs, from_seed, jobs),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {
