@@ -91,10 +91,10 @@ impl Ledger {
         self.sound[on].remove(&screen);
     }
 
-    /// A call begins.
-    pub fn asked(&mut self, on: usize, act: &Act) {
+    /// A call begins; `in_order` says that nothing is wrong then.
+    pub fn asked(&mut self, on: usize, act: &Act, in_order: bool) {
         if matches!(act, Act::Refresh) {
-            self.begun[on] = true;
+            self.begun[on] = in_order;
         }
     }
 
@@ -130,22 +130,27 @@ impl Run {
     /// Devices for which something goes wrong are no longer clean.
     pub fn note_trouble(&mut self, step: Option<&Step>) {
         let all = matches!(step, Some(Step::Revoke(_) | Step::Grant(_) | Step::Restart));
-        let waiting = self.world.relay.faults();
         for on in 0..self.world.devices.len() {
-            let device = &self.world.devices[on];
-            let named = |f: &waggle_test_relay::faults::Fault| f.label.as_deref() == Some(device.name.as_str());
             let mine = match step {
                 Some(Step::Do(other, act)) => *other == on && !is_harmless(act),
                 Some(Step::Fault(other, trouble)) => *other == on && !matches!(trouble, Trouble::Online),
                 _ => false,
             };
-            let troubled = device.line.was_troubled() || device.disk.is_armed() || waiting.iter().any(named);
-            if all || mine || troubled || device.live.is_none() || device.suspended {
+            if all || mine || self.is_troubled(on) {
                 self.ledger.clean[on] = false;
                 self.ledger.begun[on] = false;
                 self.ledger.sound[on].clear();
             }
         }
+    }
+
+    /// Whether something is or was wrong for a device since this was last asked.
+    pub fn is_troubled(&self, on: usize) -> bool {
+        let device = &self.world.devices[on];
+        let waiting = self.world.relay.faults();
+        let named = waiting.iter().any(|fault| fault.label.as_deref() == Some(device.name.as_str()));
+        let troubled = device.line.was_troubled() || device.disk.is_armed() || named;
+        troubled || device.live.is_none() || device.suspended
     }
 
     /// Looks at everything; at every target if `thorough`.
@@ -374,7 +379,8 @@ impl Run {
         match of.manual(aim) {
             Belief::Yes if !is => Err(("manual", format!("device {on}: the mark on {aim:?} is gone"))),
             Belief::No if is => Err(("manual", format!("device {on}: {aim:?} is marked and nobody did"))),
-            Belief::Maybe if self.world.devices[on].calls.is_empty() => {
+            // Nothing that could still change it waits.
+            Belief::Maybe if self.world.devices[on].calls.is_empty() && !self.world.devices[on].disk.is_armed() => {
                 let known = if is { Belief::Yes } else { Belief::No };
                 self.world.model.installations[number].manual.insert(aim, known);
                 Ok(())

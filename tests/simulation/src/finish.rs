@@ -119,7 +119,8 @@ impl Run {
         }
         self.note_trouble(None);
         for on in 0..self.world.devices.len() {
-            self.ledger.asked(on, &Act::Refresh);
+            let in_order = !self.is_troubled(on);
+            self.ledger.asked(on, &Act::Refresh, in_order);
             self.complete(on, Ask::Refresh).await?;
         }
         self.advance(limits::SECOND_LOOK_MS).await;
@@ -152,18 +153,27 @@ impl Run {
         // Private, dated ahead (R12), and older than the floor (R17) is not shared.
         let shared = |key: Key, value: u64| !key.is_private() && value <= now + AHEAD - 60 && value + FLOOR > now + 600;
         let model = &self.world.model;
-        let peers = model.peers.iter().filter(|(key, value)| shared(*key, *value));
-        for (key, value) in peers {
+        let mut peers = Marks::new();
+        for (key, value) in &model.peers {
+            let greatest = peers.entry(*key).or_insert(*value);
+            *greatest = (*greatest).max(*value);
+        }
+        for (key, value) in peers.iter().filter(|(key, value)| key.is_private() || shared(**key, **value)) {
             if let Some(on) = each.iter().position(|marks| !model.holds(marks, *key, *value)) {
                 return Err(("converge", format!("device {on} lacks the peer's {key:?} = {value}")));
             }
         }
+        // The peer's coordinate shows its greatest value only: what that hides some devices have seen and others never will.
+        let hidden = |key: Key| peers.get(&key).is_some_and(|value| !shared(key, *value));
         // What only a peer has read is not published (R19).
         let own = |key: Key, value: u64| model.allowed.get(&key).is_some_and(|allowed| value <= *allowed);
         let by_peer = |key: Key, value: u64| model.peers.contains(&(key, value));
         for (key, value) in all.into_iter().filter(|(key, value)| shared(*key, *value)) {
             if !by_peer(key, value) && own(key, value) && !model.holds(&relay, key, value) {
                 return Err(("converge", format!("the relay lacks {key:?} = {value}, has {:?}", relay.get(&key))));
+            }
+            if by_peer(key, value) && hidden(key) {
+                continue;
             }
             if let Some(on) = each.iter().position(|marks| !model.holds(marks, key, value)) {
                 let has = each[on].get(&key);

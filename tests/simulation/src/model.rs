@@ -366,9 +366,11 @@ impl Model {
             Key::Activity(c) => at(Key::Channel(c)),
             Key::Thread(root) => self.home_holds(root, &at),
             Key::ThreadActivity(root) => at(Key::Thread(root)) || self.home_holds(root, &at),
-            Key::Message(id) => self
-                .message(id)
-                .is_some_and(|m| at(Key::Channel(m.channel)) || (self.is_ordinary(m) && at(Key::Activity(m.channel)))),
+            Key::Message(id) => self.message(id).is_some_and(|m| {
+                // What a cover has to reach is the message, whatever a peer wrote.
+                let reaches = |key: Key| marks.get(&key).is_some_and(|v| *v >= value.min(m.at));
+                reaches(Key::Channel(m.channel)) || (self.is_ordinary(m) && reaches(Key::Activity(m.channel)))
+            }),
         }
     }
 

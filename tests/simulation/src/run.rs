@@ -259,9 +259,13 @@ impl Run {
         }
     }
 
-    /// Forgets everything of the community; other processes on the same files lose it too.
+    /// Forgets everything of the community, unless another process is at work on the same files.
     async fn leave(&mut self, on: usize) {
         let Some(session) = self.world.devices[on].session() else { return };
+        let installation = self.world.devices[on].installation;
+        if self.world.devices.iter().filter(|d| d.installation == installation && d.live.is_some()).count() > 1 {
+            return;
+        }
         self.world.devices[on].disk.release();
         let left = session.leave().await;
         self.world.devices[on].stop().await;
@@ -389,8 +393,12 @@ impl Run {
         let live = self.world.devices[on].live.as_ref();
         let Some(surface) = live.and_then(|live| live.surfaces.get(&view.screen)) else { return };
         surface.report(device::viewport(rows, bottom, view.active, view.settled));
+        let same =
+            |v: &View| (&v.rows, v.bottom, v.active, v.settled) == (&view.rows, view.bottom, view.active, view.settled);
+        let running = self.dwells.iter().find(|d| d.device == on && d.view.screen == view.screen && same(&d.view));
+        // A report that repeats the one before does not begin anew.
+        let due = running.map_or(self.world.time.now_ms() + DWELL_MS, |d| d.due);
         self.dwells.retain(|d| d.device != on || d.view.screen != view.screen);
-        let due = self.world.time.now_ms() + DWELL_MS;
         self.dwells.push(Dwell { device: on, due, view: view.clone() });
         rest().await;
         self.advance(view.ms).await;
@@ -479,7 +487,8 @@ impl Run {
     async fn call(&mut self, on: usize, act: &Act) -> Result<(), Broken> {
         let (Some(session), Some(ask)) = (self.world.devices[on].session(), self.ask_of(act)) else { return Ok(()) };
         self.permit(on, act);
-        self.ledger.asked(on, act);
+        let in_order = !self.is_troubled(on);
+        self.ledger.asked(on, act, in_order);
         let task = tokio::task::spawn_local(device::ask(session, ask));
         match settled(task).await {
             Ok(outcome) => {

@@ -282,13 +282,15 @@ impl World {
     /// Another client of the viewer publishes what it has read, and all it did before.
     pub fn peer(&mut self, marks: &[(Key, i64)]) -> anyhow::Result<bool> {
         let now = self.time.unix();
+        let mut touched = BTreeMap::new();
         for (key, offset) in marks {
             let Some(wire) = self.wire_key(*key) else { continue };
             let value = now.saturating_add_signed(*offset);
             let kept = self.peer.0.entry(wire.to_string()).or_insert(value);
             *kept = value.max(*kept);
-            self.model.peers.push((*key, *kept));
+            touched.insert(*key, *kept);
         }
+        self.model.peers.extend(touched);
         let at = now.max(self.peer.1 + 1);
         self.peer.1 = at;
         let blob = serde_json::json!({ "v": 1, "client_id": "peer", "contexts": self.peer.0 });
