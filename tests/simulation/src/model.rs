@@ -440,7 +440,7 @@ impl Model {
     /// Whether a message could be unread for a device that knows but a part: nothing it is sure to know reads it.
     pub fn could_be_unread(&self, of: &Installation, marks: &Marks, m: &Msg, now: u64) -> bool {
         let marked = of.manual(Aim::Message(m.id)) != Belief::No;
-        let old = m.at + FLOOR + 1 <= now;
+        let old = m.at + FLOOR < now;
         m.counts() && (marked || (!old && self.is_surely_read(marks, m) == Belief::No))
     }
 

@@ -57,7 +57,7 @@ impl Sabotage {
 
     /// What a device's journal is seen to hold.
     pub fn marks(self, turn: usize, marks: &mut Marks) {
-        if self != Self::LowerFrontier || turn % 5 != 0 {
+        if self != Self::LowerFrontier || !turn.is_multiple_of(5) {
             return;
         }
         let channel = marks.iter_mut().find(|(key, _)| matches!(key, Key::Channel(_)));
