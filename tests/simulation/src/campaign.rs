@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,9 @@ use crate::generate::plan;
 use crate::plan::Plan;
 use crate::run::{Failure, run};
 use crate::shrink::shrink;
+
+/// Real time after which a run of some milliseconds, and its shrinking, stands still.
+const STUCK: Duration = Duration::from_secs(300);
 
 /// A kept case: a plan that once broke an invariant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +54,7 @@ pub struct Outcome {
 /// Runs it. `say` is told what is worth a line.
 pub fn campaign(what: &Campaign, say: &(dyn Fn(&str) + Sync)) -> Outcome {
     let (next, outcome) = (AtomicU64::new(0), Mutex::new(Outcome::default()));
+    let busy: Mutex<BTreeMap<u64, Instant>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..what.jobs.max(1) {
             scope.spawn(|| {
@@ -59,16 +64,36 @@ pub fn campaign(what: &Campaign, say: &(dyn Fn(&str) + Sync)) -> Outcome {
                     if at >= what.runs || full {
                         return;
                     }
-                    one(what, what.from + at, &outcome, say);
+                    let seed = what.from + at;
+                    locked(&busy).insert(seed, Instant::now());
+                    one(what, seed, &outcome, say);
+                    locked(&busy).remove(&seed);
                 }
             });
+        }
+        // Every worker keeps the scope open; this thread looks after them meanwhile.
+        while next.load(Ordering::SeqCst) < what.runs || !locked(&busy).is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+            watch(&busy, say);
+            if locked(&outcome).failed.len() >= what.most_failures && locked(&busy).is_empty() {
+                break;
+            }
         }
     });
     outcome.into_inner().unwrap_or_default()
 }
 
-fn locked(outcome: &Mutex<Outcome>) -> std::sync::MutexGuard<'_, Outcome> {
-    outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// A run that stands still cannot be stopped from outside; it ends the program, with its seed.
+fn watch(busy: &Mutex<BTreeMap<u64, Instant>>, say: &(dyn Fn(&str) + Sync)) {
+    let stuck = locked(busy).iter().find(|(_, begun)| begun.elapsed() > STUCK).map(|(seed, _)| *seed);
+    if let Some(seed) = stuck {
+        say(&format!("seed {seed} FAILS: it stands still"));
+        std::process::exit(1);
+    }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn one(what: &Campaign, seed: u64, outcome: &Mutex<Outcome>, say: &(dyn Fn(&str) + Sync)) {
@@ -81,7 +106,7 @@ fn one(what: &Campaign, seed: u64, outcome: &Mutex<Outcome>, say: &(dyn Fn(&str)
                 outcome.passed += 1;
                 outcome.passed
             };
-            if passed % 10_000 == 0 {
+            if passed % 1_000 == 0 {
                 say(&format!("{passed} runs hold"));
             }
             return;

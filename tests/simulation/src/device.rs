@@ -166,12 +166,9 @@ impl Device {
         rest().await;
     }
 
-    /// Ends the session in order. The process is gone whatever the outcome.
-    pub async fn stop(&mut self) {
-        self.disk.release();
-        if let Some(live) = self.live.take() {
-            let _ends_anyway = live.session.close().await;
-        }
+    /// What is left of a process whose session has ended.
+    pub async fn stopped(&mut self) {
+        drop(self.live.take());
         for call in self.calls.drain(..) {
             call.task.abort();
         }

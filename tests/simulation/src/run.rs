@@ -180,14 +180,13 @@ impl Run {
         match act {
             Act::Start => return self.start(on).await,
             Act::Stop => {
-                self.world.devices[on].stop().await;
-                self.gone(on, true);
+                let _ends_anyway = self.end(on, false).await?;
             }
             Act::Kill => {
                 self.world.devices[on].kill().await;
-                self.gone(on, false);
+                self.gone(on);
             }
-            Act::Leave => self.leave(on).await,
+            Act::Leave => self.leave(on).await?,
             Act::Hold => self.world.devices[on].disk.hold(),
             Act::Release => self.world.devices[on].disk.release(),
             Act::WipeCache | Act::Backup | Act::Restore | Act::CloneFrom(_) => {
@@ -230,7 +229,7 @@ impl Run {
     }
 
     /// A process is gone: what it was about to do may have happened or not.
-    fn gone(&mut self, on: usize, _orderly: bool) {
+    fn gone(&mut self, on: usize) {
         self.dwells.retain(|dwell| dwell.device != on);
         for opening in self.openings.extract_if(.., |o| o.device == on) {
             opening.task.abort();
@@ -249,7 +248,7 @@ impl Run {
             self.doubt_calls(on);
             self.world.devices[on].kill().await;
             self.world.devices[on].disk.take_dead();
-            self.gone(on, false);
+            self.gone(on);
             self.world.devices[on].line.set_online(true);
             let secret = self.world.secret();
             if self.world.devices[on].start(secret).await.is_ok() {
@@ -259,21 +258,38 @@ impl Run {
         }
     }
 
-    /// Forgets everything of the community, unless another process is at work on the same files.
-    async fn leave(&mut self, on: usize) {
-        let Some(session) = self.world.devices[on].session() else { return };
-        let installation = self.world.devices[on].installation;
-        if self.world.devices.iter().filter(|d| d.installation == installation && d.live.is_some()).count() > 1 {
-            return;
-        }
+    /// Ends a session in order, or leaves the community with it. It has half a second for its last publication, and a margin here.
+    async fn end(&mut self, on: usize, leave: bool) -> Result<bool, Broken> {
+        let Some(session) = self.world.devices[on].session() else { return Ok(false) };
         self.world.devices[on].disk.release();
-        let left = session.leave().await;
-        self.world.devices[on].stop().await;
-        self.gone(on, true);
+        let ending = async move { if leave { session.leave().await } else { session.close().await } };
+        let mut task = tokio::task::spawn_local(ending);
+        for _ in 0..10 {
+            match settled(task).await {
+                Ok(outcome) => {
+                    self.world.devices[on].stopped().await;
+                    self.gone(on);
+                    return Ok(matches!(outcome, Ok(Ok(()))));
+                }
+                Err(waiting) => task = waiting,
+            }
+            self.advance(100).await;
+        }
+        Err(("hang", format!("device {on} does not end its session")))
+    }
+
+    /// Forgets everything of the community, unless another process is at work on the same files.
+    async fn leave(&mut self, on: usize) -> Result<(), Broken> {
+        let installation = self.world.devices[on].installation;
+        let running = self.world.devices.iter().filter(|d| d.installation == installation && d.live.is_some()).count();
+        if running != 1 || self.world.devices[on].live.is_none() {
+            return Ok(());
+        }
+        let left = self.end(on, true).await?;
         let mine = &mut self.world.model.installations[self.world.devices[on].installation];
         let shown = std::mem::take(&mut mine.shown);
         let backup = mine.backup.take();
-        if left.is_ok() {
+        if left {
             *mine = Installation { shown, backup, ..Installation::default() };
         } else {
             // It may be gone or not.
@@ -281,6 +297,7 @@ impl Run {
             mine.choices.values_mut().for_each(|choice| *choice = None);
             (mine.shown, mine.backup, mine.kept) = (shown, backup, Marks::new());
         }
+        Ok(())
     }
 
     fn files(&mut self, on: usize, act: &Act) -> std::io::Result<()> {
