@@ -133,6 +133,18 @@ enum Command {
         #[arg(long, default_value_t = 60)]
         seconds: u64,
     },
+    /// Runs seeds of the simulator: devices, a relay and everything that can go wrong, held against a plain model.
+    Simulate {
+        /// How many seeds; from ten thousand on in the release profile.
+        #[arg(long, default_value_t = 2_000)]
+        runs: u64,
+        /// The first seed.
+        #[arg(long, default_value_t = 1)]
+        from_seed: u64,
+        /// Runs at once; as many as there are processors if not given.
+        #[arg(long)]
+        jobs: Option<usize>,
+    },
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
         /// Arguments of the bench.
@@ -224,6 +236,8 @@ fn main() -> ExitCode {
         Command::Bounds => bounds::write(&root()),
         Command::Soak { events, channels } => rust::soak(&root(), events, channels),
         Command::Load { rate, seconds } => rust::load(&root(), rate, seconds),
+    },
+        Command::Simulate { runs, from_seed, jobs } => rust::simulate(&root(), runs, from_seed, jobs),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {
