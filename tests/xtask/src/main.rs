@@ -236,7 +236,6 @@ fn main() -> ExitCode {
         Command::Bounds => bounds::write(&root()),
         Command::Soak { events, channels } => rust::soak(&root(), events, channels),
         Command::Load { rate, seconds } => rust::load(&root(), rate, seconds),
-    },
         Command::Simulate { runs, from_seed, jobs } => rust::simulate(&root(), runs, from_seed, jobs),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
