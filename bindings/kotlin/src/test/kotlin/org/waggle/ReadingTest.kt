@@ -113,6 +113,24 @@ class ReadingTest {
     }
 
     @Test
+    fun `a message is marked unread during a visit, and read again`() = live {
+        relay.readyDevice(folder) { session ->
+            val channel = relay.channel("general")
+            val id = relay.post("general", "sol", "Lids for the top bars")
+            val message = Target.Message(channel, id)
+            session.unreadWhen(Target.Channel(channel)) { it.latest == id }
+            session.enterChannel(channel)
+            session.markChannelRead(channel)
+            assertEquals(0U, session.snapshot(Target.Channel(channel)).observed)
+            assertEquals(SyncOutlook.LOCAL_ONLY, session.markMessageUnread(channel, id).sync)
+            assertEquals(Manual.LOCAL_ONLY, session.snapshot(message).manual)
+            session.markMessageRead(channel, id)
+            assertEquals(Manual.NONE, session.snapshot(message).manual)
+            session.leaveChannel(channel)
+        }
+    }
+
+    @Test
     fun `a thread is followed, counted and read`() = live {
         relay.readyDevice(folder) { session ->
             val channel = relay.channel("general")
