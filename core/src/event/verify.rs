@@ -352,6 +352,7 @@ fn hashed(wire: &Wire<'_>) -> ([u8; 32], usize) {
 
 /// A text as the canonical serialisation has it. What the JSON reader could borrow had no escapes, and so nothing that needs one: neither a quote
 /// nor a backslash nor a control character, which it refuses.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the point")]
 fn push_text(form: &mut Vec<u8>, text: &Cow<'_, str>) {
     match text {
         Cow::Borrowed(text) => {
