@@ -24,6 +24,9 @@ const SHIPPED: &str = "waggle";
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
+/// Seconds after which a module's tests are given up, so that a test that hangs is a failure.
+const LIMIT_S: u32 = 1200;
+
 /// A module, or modules built together, ready to be built.
 pub(crate) struct Module {
     /// The `pom.xml`, or what lists the modules.
@@ -94,6 +97,7 @@ impl Module {
         ] {
             command.arg(format!("-D{name}={}", path.display()));
         }
+        command.arg(format!("-Dsurefire.timeout={LIMIT_S}"));
         if offline {
             command.arg("--offline");
         }
