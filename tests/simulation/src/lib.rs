@@ -9,7 +9,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`plan`], [`generate`] | a plan as data; a plan from a seed |
-//! | [`world`], [`device`], [`line`], [`disk`] | relay, people, devices, and where they are interfered with |
+//! | [`world`], [`device`], [`mod@line`], [`disk`] | relay, people, devices, and where they are interfered with |
 //! | [`watch`] | requests held against the relay's limits |
 //! | [`model`] | the whole history, and what may follow from it; no code of the core |
 //! | [`run`], [`check`], [`finish`] | carrying out, looking, ending |
