@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
-use crate::evidence::IdMap;
+use crate::idmap::IdMap;
 use crate::journal::{Key, Override};
 use crate::limits;
 
