@@ -7,6 +7,13 @@ public enum Place: Hashable, Sendable {
     case channel(ChannelId)
     /// A thread's timeline.
     case thread(ChannelId, root: EventId)
+
+    /// Its channel.
+    public var channel: ChannelId {
+        switch self {
+        case .channel(let channel), .thread(let channel, _): channel
+        }
+    }
 }
 
 /// What lies over everything and is looked at instead of it.
@@ -27,6 +34,8 @@ public enum Question: Hashable, Sendable {
     case markAllRead
     /// What to do with a message.
     case message(TimelineRow, Place)
+    /// What to do with a timeline.
+    case place(Place)
 }
 
 /// One community: its channel list, what is open over it, and what can be done. ``start()`` begins, ``close()`` ends it and waits for every file.
@@ -51,7 +60,7 @@ public enum Question: Hashable, Sendable {
     public var sheet: Sheet? { didSet { showFront() } }
     /// What is being asked.
     public var question: Question? { didSet { showFront() } }
-    /// Something the model does not know of lies over everything: a system sheet, a text that is being copied.
+    /// Something the model does not know of lies over everything.
     public var isCovered = false { didSet { showFront() } }
 
     @ObservationIgnored let session: any WaggleSession
@@ -74,7 +83,7 @@ public enum Question: Hashable, Sendable {
         self.utcOffset = utcOffset
         self.pace = pace
         lifecycle = SessionLifecycle(session: session)
-        sidebar = SidebarModel(session: session, settings: settings)
+        sidebar = SidebarModel(settings: settings) { try? session.cues(placed: $0, viewport: $1) }
     }
 
     // MARK: Running
@@ -88,13 +97,11 @@ public enum Question: Hashable, Sendable {
         watch(session.sync) { $0.sync = $1 }
         watching.append(
             Task { [weak self, session] in
-                let failed = await failureOf { try await session.start() }
-                if let failed {
-                    self?.failure = failed
-                } else {
-                    // A first look that fails shows in connectivity, which says what to do.
-                    try? await session.ensure()
-                }
+                if Task.isCancelled { return }
+                self?.failure = await failureOf { try await session.start() }
+                if Task.isCancelled || self?.failure != nil { return }
+                // A first look that fails shows in connectivity, which says what to do.
+                try? await session.ensure()
             })
     }
 
@@ -236,7 +243,7 @@ public enum Question: Hashable, Sendable {
 
     /// Marks a message unread.
     public func markUnread(_ row: TimelineRow, in place: Place) {
-        let target = Target.message(channel: channel(of: place), message: row.id)
+        let target = Target.message(channel: place.channel, message: row.id)
         act(again: { $0.markUnread(row, in: place) }, { try await $0.markUnread(target).sync })
     }
 
@@ -298,12 +305,6 @@ public enum Question: Hashable, Sendable {
         switch place {
         case .channel(let channel): .channel(channel: channel)
         case .thread(let channel, let root): .thread(channel: channel, root: root)
-        }
-    }
-
-    private func channel(of place: Place) -> ChannelId {
-        switch place {
-        case .channel(let channel), .thread(let channel, _): channel
         }
     }
 

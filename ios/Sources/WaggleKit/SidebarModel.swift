@@ -54,7 +54,7 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
     public private(set) var goal: String?
     private var collapsed: Set<String>
 
-    @ObservationIgnored private let session: any WaggleSession
+    @ObservationIgnored private let ask: (_ placed: [Placed], _ viewport: Extent) -> Cues?
     @ObservationIgnored private let settings: any ReaderSettings
     @ObservationIgnored private var frames: [String: Extent] = [:]
     @ObservationIgnored private var height = 0.0
@@ -62,8 +62,9 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
     @ObservationIgnored private var placed: [Placed] = []
     @ObservationIgnored private var shown: ClosedRange<Int>?
 
-    init(session: any WaggleSession, settings: any ReaderSettings) {
-        self.session = session
+    /// - Parameter ask: What lies beyond the edges, by the core.
+    init(settings: any ReaderSettings, ask: @escaping (_ placed: [Placed], _ viewport: Extent) -> Cues?) {
+        self.ask = ask
         self.settings = settings
         collapsed = Set(settings.collapsed)
     }
@@ -161,7 +162,7 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
         guard let first = visible.min(), let last = visible.max() else { return }
         guard first...last != shown else { return }
         shown = first...last
-        let found = try? session.cues(placed: placed, viewport: extent(first...last))
+        let found = ask(placed, extent(first...last))
         if found != cues { cues = found }
     }
 }

@@ -33,11 +33,15 @@ public struct ScrollGoal: Sendable, Hashable {
     /// Where the screen is to scroll.
     public private(set) var goal: ScrollGoal?
 
+    /// The list shows its end.
+    public private(set) var isAtEnd = true
+
     /// Takes where rows lie.
-    @ObservationIgnored public let geometry: ListGeometry
+    @ObservationIgnored public private(set) var geometry: ListGeometry
 
     @ObservationIgnored private let session: any WaggleSession
-    @ObservationIgnored private let utcOffset: Int32
+    /// Seconds east of UTC by which its days begin.
+    @ObservationIgnored public let utcOffset: Int32
     @ObservationIgnored private let reporter: ViewportReporter
     @ObservationIgnored private var timeline: (any WaggleTimeline)?
     @ObservationIgnored private var opening: Task<Void, Never>?
@@ -57,7 +61,11 @@ public struct ScrollGoal: Sendable, Hashable {
         self.utcOffset = utcOffset
         let reporter = ViewportReporter()
         self.reporter = reporter
-        geometry = ListGeometry(pace: pace) { reporter.layout($0) }
+        geometry = ListGeometry(pace: pace) { _ in }
+        geometry = ListGeometry(pace: pace) { [weak self] in
+            reporter.layout($0)
+            if let self, isAtEnd != $0.atEnd { isAtEnd = $0.atEnd }
+        }
         open()
         watch()
     }
