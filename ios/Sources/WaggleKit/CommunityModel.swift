@@ -221,6 +221,24 @@ public enum Question: Hashable, Sendable {
 
     // MARK: What can be done
 
+    /// Whether it is asked to mark every channel read, as dialogs take it: they end it by saying that it is not so.
+    public var asksToMarkAll: Bool {
+        get { question == .markAllRead }
+        set { if !newValue, asksToMarkAll { question = nil } }
+    }
+
+    /// Whether it is asked what to do with a message.
+    public var asksAboutMessage: Bool {
+        get { if case .message = question { true } else { false } }
+        set { if !newValue, asksAboutMessage { question = nil } }
+    }
+
+    /// Whether it is asked what to do with a timeline.
+    public var asksAboutPlace: Bool {
+        get { if case .place = question { true } else { false } }
+        set { if !newValue, asksAboutPlace { question = nil } }
+    }
+
     /// Marks a channel read.
     public func markRead(_ channel: ChannelId) {
         act(again: { $0.markRead(channel) }, { try await $0.markChannelRead(channel).sync })

@@ -70,3 +70,14 @@ extension WaggleClient: ReaderClient {
         set { defaults.set(newValue, forKey: "collapsed") }
     }
 }
+
+/// Where the app and its extension keep what they share.
+public enum Shared {
+    /// The App Group of the entitlements.
+    public static let group = "group.org.waggle.reader"
+
+    /// Folder of the core's files within the group's. Not in its caches, so that reading marks are kept and backed up.
+    public static func folder(in group: URL) -> String {
+        group.appendingPathComponent("waggle", isDirectory: true).path(percentEncoded: false)
+    }
+}

@@ -42,6 +42,17 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
     return groups
 }
 
+/// Which groups show their rows. As a value, so that a view can bind to one of them.
+public struct Folding: Sendable, Hashable {
+    fileprivate(set) var folded: Set<String>
+
+    /// Whether the rows of the group with this id show.
+    public subscript(shows group: String) -> Bool {
+        get { !folded.contains(group) }
+        set { if newValue { folded.remove(group) } else { folded.insert(group) } }
+    }
+}
+
 /// The channel list as it is shown.
 @MainActor @Observable public final class SidebarModel {
     /// The list; `nil` until it is known.
@@ -52,7 +63,14 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
     public private(set) var cues: Cues?
     /// Which line to scroll to the middle.
     public private(set) var goal: String?
-    private var collapsed: Set<String>
+    /// Which groups are folded away. Remembered.
+    public var folding: Folding {
+        didSet {
+            guard folding != oldValue else { return }
+            settings.collapsed = folding.folded.sorted()
+            arrange()
+        }
+    }
 
     @ObservationIgnored private let ask: (_ placed: [Placed], _ viewport: Extent) -> Cues?
     @ObservationIgnored private let settings: any ReaderSettings
@@ -66,7 +84,7 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
     init(settings: any ReaderSettings, ask: @escaping (_ placed: [Placed], _ viewport: Extent) -> Cues?) {
         self.ask = ask
         self.settings = settings
-        collapsed = Set(settings.collapsed)
+        folding = Folding(folded: Set(settings.collapsed))
     }
 
     func take(_ snapshot: SidebarSnapshot) {
@@ -80,23 +98,11 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
         groups?.lazy.flatMap(\.rows).first { $0.channel == channel }
     }
 
-    /// Whether a group's rows are folded away.
-    public func isCollapsed(_ group: SidebarGroup) -> Bool {
-        collapsed.contains(group.id)
-    }
-
-    /// Folds a group's rows away, or shows them.
-    public func collapse(_ group: SidebarGroup, _ folded: Bool) {
-        if folded { collapsed.insert(group.id) } else { collapsed.remove(group.id) }
-        settings.collapsed = collapsed.sorted()
-        arrange()
-    }
-
     /// Scrolls to the nearest row of a cue, which opens and reads nothing.
     public func follow(_ cue: Cue) {
         guard let target = cue.target else { return }
         if target.collapsed, let group = groups?.first(where: { $0.rows.contains { $0.channel == target.channel } }) {
-            collapse(group, false)
+            folding[shows: group.id] = true
         }
         goal = target.channel
     }
@@ -134,7 +140,7 @@ public func grouped(_ rows: [SidebarRow]) -> [SidebarGroup] {
         placed = []
         var next = 0
         for group in groups ?? [] {
-            let (header, folded) = (next, collapsed.contains(group.id))
+            let (header, folded) = (next, !folding[shows: group.id])
             lines[group.id] = header
             next += 1
             for row in group.rows {

@@ -1,4 +1,4 @@
-public import Waggle
+import Waggle
 
 /// How many conversations have something unread, for a badge: looked up once, by a short-lived process. `nil` when it cannot be had, or when
 /// the task is cancelled first. Whatever comes of it, the client is closed when this returns.

@@ -205,8 +205,8 @@ import WaggleFakes
         let sidebar = SidebarModel(settings: settings) { _, _ in nil }
         sidebar.take(SidebarSnapshot(rows: [Fake.sidebarRow(1), Fake.sidebarRow(2, section: .directMessages)]))
         let groups = sidebar.groups ?? []
-        #expect(groups.map(sidebar.isCollapsed) == [false, true])
-        sidebar.collapse(groups[0], true)
+        #expect(groups.map { sidebar.folding[shows: $0.id] } == [true, false])
+        sidebar.folding[shows: groups[0].id] = false
         #expect(settings.collapsed == ["channels", "direct messages"])
     }
 
@@ -236,21 +236,20 @@ import WaggleFakes
         sidebar.place("channels", top: -2, bottom: 18)
         sidebar.place(Fake.channel(1), top: 18, bottom: 58)
         #expect(asked.questions.count == count)
-        sidebar.collapse(try #require(sidebar.groups?.last), true)
+        sidebar.folding[shows: "direct messages"] = false
         let folded = try #require(asked.questions.last)
         #expect(folded.placed.suffix(3).allSatisfy { $0.collapsed && $0.extent == Extent(top: 11, bottom: 12) })
     }
 
-    @Test func aCueUnfoldsAndScrolls() async throws {
+    @Test func aCueUnfoldsAndScrolls() {
         let sidebar = SidebarModel(settings: settings) { _, _ in nil }
         sidebar.take(SidebarSnapshot(rows: [Fake.sidebarRow(1), Fake.sidebarRow(2, section: .solo)]))
-        let solo = try #require(sidebar.groups?.last)
-        sidebar.collapse(solo, true)
+        sidebar.folding[shows: "solo"] = false
         let cue = Cue(
             count: 1, target: CueTarget(channel: Fake.channel(2), index: 1, collapsed: true), previews: [], attention: false,
             accessibleName: "1 more")
         sidebar.follow(cue)
-        #expect(!sidebar.isCollapsed(solo) && sidebar.goal == Fake.channel(2))
+        #expect(sidebar.folding[shows: "solo"] && sidebar.goal == Fake.channel(2))
         sidebar.arrived()
         #expect(sidebar.goal == nil)
     }

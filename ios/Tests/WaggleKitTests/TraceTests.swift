@@ -106,7 +106,12 @@ import WaggleFakes
 }
 
 func traces(_ kind: String) throws -> [URL] {
-    let folder = try #require(Bundle.module.url(forResource: "Traces", withExtension: nil))
+    #if SWIFT_PACKAGE
+    let bundle = Bundle.module
+    #else
+    let bundle = Bundle(for: Said.self)
+    #endif
+    let folder = try #require(bundle.url(forResource: "Traces", withExtension: nil))
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
     return files.filter { $0.pathExtension == kind }.sorted { $0.path < $1.path }
 }

@@ -1,0 +1,67 @@
+import Foundation
+import Testing
+
+@testable import NotificationExtension
+@testable import ReaderApp
+
+/// That this package was built at all is the check: every view is type-checked then. These tests say that nothing was left out.
+@Suite struct CheckTests {
+    private let root: URL
+
+    init() throws {
+        root = URL(fileURLWithPath: try #require(ProcessInfo.processInfo.environment["WAGGLE_ROOT"]))
+    }
+
+    private func swiftFiles(_ folder: String) throws -> [String] {
+        let found = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
+        return (found?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }
+    }
+
+    private func text(_ file: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+    }
+
+    @Test(arguments: ["App", "NotificationExtension"]) func whatIsCheckedIsTheAppItself(_ folder: String) throws {
+        let checked = try FileManager.default.destinationOfSymbolicLink(
+            atPath: root.appendingPathComponent("ios/check/Declarations/Checked/\(folder)").path)
+        #expect(checked == "../../../\(folder)")
+        #expect(try !swiftFiles("ios/\(folder)").isEmpty)
+    }
+
+    /// A source in a folder of its own would be in Xcode's project and not in this package.
+    @Test func noSourceIsElsewhere() throws {
+        let known = ["App/", "NotificationExtension/", "Sources/WaggleKit/", "Tests/", "check/"]
+        let other = try swiftFiles("ios").filter { file in
+            !known.contains { file.hasPrefix($0) } && file != "Package.swift" && !file.contains(".build/")
+        }
+        #expect(other == [])
+    }
+
+    @Test func projectAndSourcesNameTheSameThings() throws {
+        let project = try text("ios/project.yml")
+        #expect(project.contains("BGTaskSchedulerPermittedIdentifiers: [\(BackgroundWork.identifier)]"))
+        let group = "com.apple.security.application-groups: [group.org.waggle.reader]"
+        #expect(project.components(separatedBy: group).count == 3, "app and extension share a group")
+        #expect(project.components(separatedBy: "keychain-access-groups:").count == 3, "and a keychain")
+    }
+
+    /// A system menu or alert that the model does not know of would lie over rows that go on being read.
+    @Test func whatLiesOverTheTimelineIsTheModels() throws {
+        for file in ["TimelineScreen", "TimelineItemView"] {
+            let source = try text("ios/App/\(file).swift")
+            for cover in [".contextMenu", "Menu {", ".sheet(", ".alert(", ".popover(", ".fullScreenCover(", ".confirmationDialog("] {
+                #expect(!source.contains(cover), "\(file): \(cover)")
+            }
+        }
+    }
+
+    /// Type grows with the person's setting, and colours follow the appearance.
+    @Test func noFixedSizesOrColours() throws {
+        for file in try swiftFiles("ios/App") {
+            let source = try text("ios/App/" + file)
+            for fixed in [".system(size:", "Color(red:", "Color.white", "Color.black", "UIColor("] {
+                #expect(!source.contains(fixed), "\(file): \(fixed)")
+            }
+        }
+    }
+}
