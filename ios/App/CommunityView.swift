@@ -48,6 +48,7 @@ struct CommunityView: View {
         let root = row.threadRoot ?? row.id
         if !row.quiet {
             Button("Mark unread") { community.markUnread(row, in: place) }
+            Button("Mark read") { community.markRead(row, in: place) }
             Button("Mark read through here") { community.markRead(through: row, in: place) }
         }
         if place == .channel(place.channel) {

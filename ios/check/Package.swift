@@ -18,7 +18,7 @@ let package = Package(
         declared("BackgroundTasks"), declared("UserNotifications", ["FoundationOnApple"]),
         declared("Network"),
         .executableTarget(
-            name: "ReaderApp",
+            name: "WaggleReader",
             dependencies: [
                 "SwiftUI", "UIKit", "BackgroundTasks", "Network", .product(name: "WaggleKit", package: "WaggleReader"),
                 .product(name: "Waggle", package: "Waggle"),
@@ -31,7 +31,23 @@ let package = Package(
                 .product(name: "Waggle", package: "Waggle"),
             ],
             path: "Declarations/Checked/NotificationExtension", swiftSettings: strict),
-        .testTarget(name: "CheckTests", dependencies: ["ReaderApp", "NotificationExtension"], swiftSettings: strict),
+        // Not a test target: they would run here, and nothing of what is declared does anything.
+        .target(
+            name: "AppTests",
+            dependencies: [
+                "WaggleReader", "SwiftUI", "UIKit", .product(name: "WaggleKit", package: "WaggleReader"),
+                .product(name: "WaggleFakes", package: "Waggle"),
+            ],
+            path: "Declarations/Checked/AppTests", swiftSettings: strict),
+        .target(
+            name: "SwiftUISample", dependencies: ["SwiftUI", "UIKit", .product(name: "Waggle", package: "Waggle")],
+            path: "Declarations/Checked/SwiftUISample", swiftSettings: strict),
+        .target(
+            name: "UIKitSample", dependencies: ["UIKit", .product(name: "Waggle", package: "Waggle")],
+            path: "Declarations/Checked/UIKitSample", swiftSettings: strict),
+        .testTarget(
+            name: "CheckTests", dependencies: ["WaggleReader", "NotificationExtension", "SwiftUISample", "UIKitSample", "AppTests"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -55,7 +55,7 @@ public enum Question: Hashable, Sendable {
     /// What is to be told in passing.
     public private(set) var notice: Notice?
     /// What is open, the front-most last; empty for the channel list.
-    public var path: [Place] = [] { didSet { if path != oldValue { pathChanged() } } }
+    public var path: [Place] = [] { didSet { if path != oldValue { pathChanged(from: oldValue) } } }
     /// What lies over everything.
     public var sheet: Sheet? { didSet { showFront() } }
     /// What is being asked.
@@ -71,6 +71,7 @@ public enum Question: Hashable, Sendable {
     @ObservationIgnored private var watching: [Task<Void, Never>] = []
     @ObservationIgnored private var inForeground = true
     @ObservationIgnored private var isActive = true
+    @ObservationIgnored private var visits: Task<Void, Never>?
     @ObservationIgnored private var notices = 0
 
     /// A community that is not started yet.
@@ -126,6 +127,7 @@ public enum Question: Hashable, Sendable {
     public func close() async {
         stopWatching()
         closeAll()
+        await visits?.value
         try? await session.close()
     }
 
@@ -172,12 +174,27 @@ public enum Question: Hashable, Sendable {
         showFront()
     }
 
-    private func pathChanged() {
+    private func pathChanged(from before: [Place]) {
+        visit(from: before)
         for (place, model) in models where !path.contains(place) {
             model.close()
             models[place] = nil
         }
         showFront()
+    }
+
+    /// Says, in order, which channels the person came to look at and which were left. A thread opened by itself is no visit of its channel.
+    private func visit(from before: [Place]) {
+        let entered = path.filter { !before.contains($0) && $0 == .channel($0.channel) }.map(\.channel)
+        let left = Set(before.map(\.channel)).subtracting(path.map(\.channel))
+        guard !entered.isEmpty || !left.isEmpty else { return }
+        let earlier = visits
+        visits = Task { [session] in
+            await earlier?.value
+            // What these do is about marks by hand; a channel that is gone has none.
+            for channel in left { try? await session.leaveChannel(channel) }
+            for channel in entered { try? await session.enterChannel(channel) }
+        }
     }
 
     /// Only the front-most timeline of an app in front has a surface, and only while nothing lies over it.
@@ -259,10 +276,14 @@ public enum Question: Hashable, Sendable {
         act(again: { $0.markRead(through: row, in: place) }, { try await $0.markThrough(target, message: row.id).sync })
     }
 
-    /// Marks a message unread.
+    /// Marks a message and its replies unread for as long as the channel is looked at.
     public func markUnread(_ row: TimelineRow, in place: Place) {
-        let target = Target.message(channel: place.channel, message: row.id)
-        act(again: { $0.markUnread(row, in: place) }, { try await $0.markUnread(target).sync })
+        act(again: { $0.markUnread(row, in: place) }, { try await $0.markMessageUnread(place.channel, message: row.id).sync })
+    }
+
+    /// Marks a message and its replies read.
+    public func markRead(_ row: TimelineRow, in place: Place) {
+        act(again: { $0.markRead(row, in: place) }, { try await $0.markMessageRead(place.channel, message: row.id).sync })
     }
 
     /// Marks a channel unread.

@@ -115,6 +115,20 @@ import WaggleFakes
         #expect(session.surfaces(of: channel).last?.reports.count == reports)
     }
 
+    @Test func aVisitIsOneOfAChannel() async {
+        await started()
+        let visits = { session.calls.filter { [.enterChannel(channel), .leaveChannel(channel)].contains($0) } }
+        model.open(.channel(channel))
+        model.open(.thread(channel, root: Fake.event(1)))
+        await eventually("entered") { visits() == [.enterChannel(channel)] }
+        model.path.removeLast()
+        model.path = []
+        await eventually("left") { visits() == [.enterChannel(channel), .leaveChannel(channel)] }
+        model.open(.thread(channel, root: Fake.event(1)))
+        model.path = []
+        await eventually("left, not entered") { visits().suffix(2) == [.leaveChannel(channel), .leaveChannel(channel)] }
+    }
+
     // MARK: Actions
 
     @Test func actionsAreTheCores() async {
@@ -122,12 +136,14 @@ import WaggleFakes
         let place = Place.thread(channel, root: Fake.event(1))
         model.markRead(channel)
         model.markUnread(Fake.row(2), in: place)
+        model.markRead(Fake.row(2), in: place)
         model.markRead(through: Fake.row(2), in: place)
         model.mute(channel, true)
         model.follow(channel, root: Fake.event(1), true)
         model.markAllRead()
         let expected: [FakeCall] = [
-            .markChannelRead(channel), .markUnread(.message(channel: channel, message: Fake.event(2))),
+            .markChannelRead(channel), .markMessageUnread(channel, message: Fake.event(2)),
+            .markMessageRead(channel, message: Fake.event(2)),
             .markThrough(.thread(channel: channel, root: Fake.event(1)), message: Fake.event(2)), .mute(channel, muted: true),
             .follow(channel, root: Fake.event(1), following: true), .markAllChannelsRead,
         ]

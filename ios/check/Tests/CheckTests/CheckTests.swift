@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import NotificationExtension
-@testable import ReaderApp
+@testable import WaggleReader
 
 /// That this package was built at all is the check: every view is type-checked then. These tests say that nothing was left out.
 @Suite struct CheckTests {
