@@ -46,7 +46,7 @@ let package = Package(
             name: "UIKitSample", dependencies: ["UIKit", .product(name: "Waggle", package: "Waggle")],
             path: "Declarations/Checked/UIKitSample", swiftSettings: strict),
         .testTarget(
-            name: "CheckTests", dependencies: ["WaggleReader", "NotificationExtension", "SwiftUISample", "UIKitSample", "AppTests"],
+            name: "CheckTests", dependencies: ["WaggleReader", "NotificationExtension", "SwiftUISample", "UIKitSample"],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

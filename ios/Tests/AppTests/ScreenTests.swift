@@ -14,7 +14,8 @@ import WaggleFakes
         controller.view.frame = CGRect(x: 0, y: 0, width: 390, height: 844)
         controller.view.layoutIfNeeded()
         try? await Task.sleep(for: .milliseconds(100))
-        #expect(controller.view.intrinsicContentSize.height > 0)
+        let size = controller.sizeThatFits(in: CGSize(width: 390, height: 844))
+        #expect(size.width > 0 && size.height > 0)
     }
 
     private func community() -> CommunityModel {

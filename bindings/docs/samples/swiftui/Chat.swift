@@ -16,19 +16,16 @@ import Waggle
     func open(folder: URL, key: String, community: String) async {
         do throws(ClientError) {
             let configuration = ClientConfig(dataDir: folder.path(percentEncoded: false), mode: .app)
-            let client = try self.client ?? WaggleClient(configuration: configuration)
+            let client = try WaggleClient(configuration: configuration)
             self.client = client
             try await client.signIn(key: key)
-            let session = try client.session(host: community)
-            try await start(session)
+            await start(try client.session(host: community))
         } catch {
             failure = error.failure
         }
     }
-    // howto: end
 
-    private func start(_ session: Session) async throws(ClientError) {
-        // howto: swiftui-start
+    private func start(_ session: Session) async {
         do throws(SessionError) {
             // Returns when what this device holds can be read; connecting goes on by itself.
             try await session.start()
@@ -37,8 +34,8 @@ import Waggle
         } catch {
             failure = error.failure
         }
-        // howto: end
     }
+    // howto: end
 
     // howto: swiftui-life
     /// From `.onChange(of: scenePhase)` of the app's scene.

@@ -27,6 +27,7 @@ final class MessagesViewController: UIViewController, UITableViewDelegate {
         super.viewDidLoad()
         view.addSubview(table)
         table.delegate = self
+        table.register(UITableViewCell.self, forCellReuseIdentifier: "message")
         source = UITableViewDiffableDataSource(tableView: table) { [weak self] table, path, id in
             let cell = table.dequeueReusableCell(withIdentifier: "message", for: path)
             cell.textLabel?.text = self?.rows[id]?.text

@@ -40,18 +40,3 @@ public struct UITextContentType: RawRepresentable, Hashable, Sendable {
 public enum UIKeyboardType: Int, Sendable {
     case `default`, URL
 }
-
-@MainActor open class UIView {
-    open var frame: CGRect = .zero
-    open var intrinsicContentSize: CGSize { .zero }
-    open func layoutIfNeeded() {}
-    public init() {}
-}
-
-@MainActor open class UIViewController {
-    open var view: UIView! = UIView()
-    public init() {}
-    open func viewWillAppear(_ animated: Bool) {}
-    open func viewDidAppear(_ animated: Bool) {}
-    open func viewWillDisappear(_ animated: Bool) {}
-}

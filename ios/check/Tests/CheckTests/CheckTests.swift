@@ -64,4 +64,36 @@ import Testing
             }
         }
     }
+
+    /// Every block of the how-to is a marked region of a file that is compiled: here, or by the suite of its language.
+    @Test func theHowToSaysWhatIsCompiled() throws {
+        let lines = try text("bindings/docs/howto.md").components(separatedBy: "\n")
+        var (sample, blocks, block) = (nil as String?, 0, nil as [String]?)
+        for line in lines {
+            if line.hasPrefix("<!-- sample: ") {
+                sample = String(line.dropFirst("<!-- sample: ".count).dropLast(" -->".count))
+            } else if line.hasPrefix("```"), let body = block {
+                let place = try #require(sample, "a block without a sample: \(body.first ?? "")").split(separator: "#").map(String.init)
+                let compiled = try region(place[1], of: place[0])
+                #expect(body == compiled, "\(place)")
+                (sample, block, blocks) = (nil, nil, blocks + 1)
+            } else if line.hasPrefix("```") {
+                block = []
+            } else {
+                block?.append(line)
+            }
+        }
+        #expect(block == nil && sample == nil && blocks >= 14)
+    }
+
+    /// The lines between `// howto: NAME` and `// howto: end`, without what indents them all.
+    private func region(_ name: String, of file: String) throws -> [String] {
+        let lines = try text(file).components(separatedBy: "\n")
+        let marker = { (line: String) in line.trimmingCharacters(in: .whitespaces) }
+        let start = try #require(lines.firstIndex { marker($0) == "// howto: \(name)" }, "\(file) has no \(name)")
+        let body = lines[(start + 1)...].prefix { marker($0) != "// howto: end" }.filter { !marker($0).hasPrefix("// howto: ") }
+        let indent = body.filter { !marker($0).isEmpty }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+        let shifted = body.map { String($0.dropFirst(min(indent, $0.prefix { $0 == " " }.count))) }
+        return Array(shifted.drop(while: \.isEmpty).reversed().drop(while: \.isEmpty).reversed())
+    }
 }
