@@ -94,7 +94,8 @@ private struct SidebarList: View {
         case .open: "Open channels"
         case .archived: "Archived"
         }
-    }}
+    }
+}
 
 /// One conversation.
 struct SidebarRowView: View {

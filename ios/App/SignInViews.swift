@@ -50,7 +50,7 @@ struct BackupView: View {
                 } header: {
                     Text("Keep this key")
                 } footer: {
-                    Text("It is your account. Whoever has it is you, and nobody can give it back to you. Keep it in a password manager.")
+                    Text("It is your account: nobody can give it back to you. Keep it in a password manager.")
                 }
                 Section {
                     Toggle("I have kept it", isOn: $isKept)

@@ -293,20 +293,24 @@ public enum Question: Hashable, Sendable {
 
     /// Mutes a channel or lets it be heard again.
     public func mute(_ channel: ChannelId, _ muted: Bool) {
-        act(again: { $0.mute(channel, muted) }, { session in
-            try await session.mute(channel, muted: muted)
-            return nil
-        })
+        act(
+            again: { $0.mute(channel, muted) },
+            { session in
+                try await session.mute(channel, muted: muted)
+                return nil
+            })
     }
 
     /// Follows the thread under a message, or no longer.
     public func follow(_ channel: ChannelId, root: EventId, _ following: Bool) {
         let model = models[.thread(channel, root: root)]
-        act(again: { $0.follow(channel, root: root, following) }, { session in
-            try await session.follow(channel, root: root, following: following)
-            await model?.followed(following)
-            return nil
-        })
+        act(
+            again: { $0.follow(channel, root: root, following) },
+            { session in
+                try await session.follow(channel, root: root, following: following)
+                await model?.followed(following)
+                return nil
+            })
     }
 
     /// Whether the thread under a message is followed; `nil` when it cannot be said.
@@ -316,10 +320,12 @@ public enum Question: Hashable, Sendable {
 
     /// Publishes reading marks again after that failed.
     public func retrySync() {
-        act(again: { $0.retrySync() }, { session in
-            try await session.retrySync()
-            return nil
-        })
+        act(
+            again: { $0.retrySync() },
+            { session in
+                try await session.retrySync()
+                return nil
+            })
     }
 
     /// Loads everything that counts again; ends when that is done.

@@ -16,7 +16,9 @@ public func facts(_ connectivity: Connectivity?, _ sync: SyncStatus?) -> [Fact] 
     if let connectivity {
         facts.append(Fact(name: "Connection", value: "\(connectivity.phase)"))
         if let seconds = connectivity.retryIn { facts.append(Fact(name: "Next attempt", value: "in \(seconds) s")) }
-        if let repair = connectivity.repair { facts.append(Fact(name: "Counts loaded", value: "\(repair.done) of \(repair.total)")) }
+        if let repair = connectivity.repair {
+            facts.append(Fact(name: "Counts loaded", value: "\(repair.done) of \(repair.total)"))
+        }
         if let error = connectivity.error { facts.append(Fact(name: "Connection error", value: error.code)) }
     }
     if let sync {

@@ -202,6 +202,9 @@ public struct ScrollGoal: Sendable, Hashable {
         }
     }
 
+    /// Whether there is a surface that hears what shows.
+    var isReading: Bool { reporter.isAttached }
+
     /// Whether the app takes the person's touches.
     func active(_ active: Bool) {
         reporter.active(active)

@@ -20,7 +20,9 @@ import WaggleFakes
 
     private func community() -> CommunityModel {
         let session = FakeSession()
-        session.show(sidebar: [Fake.sidebarRow(1, strong: true, dot: true), Fake.sidebarRow(2, section: .directMessages, bell: true)])
+        session.show(sidebar: [
+            Fake.sidebarRow(1, strong: true, dot: true), Fake.sidebarRow(2, section: .directMessages, bell: true),
+        ])
         let rows = [
             Fake.row(1, startsDay: true), Fake.row(2, text: "Two", edited: true, grouped: true), Fake.row(3, kind: .notice),
             Fake.row(4, replies: 2, threadDot: true, reactions: [Reaction(emoji: "🐝", count: 2, mine: true)]),

@@ -26,7 +26,7 @@ import WaggleTestRelay
     }
 
     private func withReader(_ work: (ReaderModel, TestRelay) async throws -> Void) async throws {
-        let relay = try await TestRelay.shared()
+        let relay = try TestRelay()
         let folder = NSTemporaryDirectory() + "waggle-kit-\(UUID().uuidString)"
         let client = try WaggleClient(configuration: ClientConfig(dataDir: folder, mode: .app), keys: .memory)
         let reader = ReaderModel(client: client, settings: Settings(), utcOffset: { 0 })

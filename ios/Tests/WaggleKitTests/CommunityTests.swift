@@ -22,10 +22,11 @@ import WaggleFakes
     }
 
     @Test func itShowsWhatTheSessionShows() async {
-        session.show(sidebar: [
-            Fake.sidebarRow(1, name: "general", strong: true), Fake.sidebarRow(2, section: .directMessages, dot: true),
-            Fake.sidebarRow(3, section: .directMessages),
-        ], cached: true)
+        session.show(
+            sidebar: [
+                Fake.sidebarRow(1, name: "general", strong: true), Fake.sidebarRow(2, section: .directMessages, dot: true),
+                Fake.sidebarRow(3, section: .directMessages),
+            ], cached: true)
         await started()
         #expect(model.sidebar.groups?.map(\.rows.count) == [1, 2] && model.sidebar.isCached)
         #expect(model.sidebar.row(Fake.channel(2))?.dot == true)
@@ -51,13 +52,14 @@ import WaggleFakes
     @Test func onlyTheFrontHasASurface() async {
         await started()
         model.open(.channel(channel))
-        await eventually("a surface") { session.surfaces(of: channel).count == 1 }
+        await eventually("a surface") { model.timeline(.channel(channel)).isReading }
         model.open(.thread(channel, root: Fake.event(1)))
         #expect(session.surfaces(of: channel)[0].isClosed, "at once")
-        await eventually("the thread's") { session.surfaces(of: channel, root: Fake.event(1)).count == 1 }
+        await eventually("the thread's") { model.timeline(.thread(channel, root: Fake.event(1))).isReading }
         model.path.removeLast()
         #expect(session.surfaces(of: channel, root: Fake.event(1))[0].isClosed)
-        await eventually("the channel's again") { session.surfaces(of: channel).count == 2 }
+        await eventually("the channel's again") { model.timeline(.channel(channel)).isReading }
+        #expect(session.surfaces(of: channel).count == 2)
         model.path = []
         #expect(!session.surfaces(of: channel).contains { !$0.isClosed })
     }
@@ -65,7 +67,7 @@ import WaggleFakes
     @Test(arguments: 0..<4) func whatCoversItClosesItAtOnce(_ which: Int) async {
         await started()
         model.open(.channel(channel))
-        await eventually("a surface") { session.surfaces(of: channel).count == 1 }
+        await eventually("a surface") { model.timeline(.channel(channel)).isReading }
         switch which {
         case 0: model.sheet = .communities
         case 1: model.question = .message(Fake.row(1), .channel(channel))
@@ -81,7 +83,8 @@ import WaggleFakes
         case 2: model.isCovered = false
         default: model.appeared(inForeground: true, isActive: true)
         }
-        await eventually("another") { session.surfaces(of: channel).count == 2 }
+        await eventually("another") { model.timeline(.channel(channel)).isReading }
+        #expect(session.surfaces(of: channel).count == 2)
         #expect(!session.surfaces(of: channel)[1].isClosed)
     }
 
@@ -194,7 +197,7 @@ import WaggleFakes
     @Test func closingEndsEverything() async {
         await started()
         model.open(.channel(channel))
-        await eventually("a surface") { session.surfaces(of: channel).count == 1 }
+        await eventually("a surface") { model.timeline(.channel(channel)).isReading }
         await model.close()
         #expect(session.surfaces(of: channel).allSatisfy(\.isClosed) && model.path.isEmpty)
     }

@@ -44,7 +44,8 @@ import WaggleFakes
         let row = Fake.row(1, createdAt: 1_750_030_000, startsDay: true)
         let east = timelineItems(snapshot([row], Fake.status(more: .yes)), utcOffset: 7_200)
         #expect(east[1] == .day(Date(timeIntervalSince1970: 1_750_024_800)))
-        let again = timelineItems(snapshot([row, Fake.row(2, createdAt: 1_750_030_001, startsDay: true)], Fake.status()), utcOffset: 0)
+        let again = timelineItems(
+            snapshot([row, Fake.row(2, createdAt: 1_750_030_001, startsDay: true)], Fake.status()), utcOffset: 0)
         #expect(Set(again.map(\.id)).count == again.count, "a day twice is one item")
     }
 

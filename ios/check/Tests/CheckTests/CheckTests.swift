@@ -49,7 +49,8 @@ import Testing
     @Test func whatLiesOverTheTimelineIsTheModels() throws {
         for file in ["TimelineScreen", "TimelineItemView"] {
             let source = try text("ios/App/\(file).swift")
-            for cover in [".contextMenu", "Menu {", ".sheet(", ".alert(", ".popover(", ".fullScreenCover(", ".confirmationDialog("] {
+            for cover in [".contextMenu", "Menu {", ".sheet(", ".alert(", ".popover(", ".fullScreenCover(", ".confirmationDialog("]
+            {
                 #expect(!source.contains(cover), "\(file): \(cover)")
             }
         }
@@ -73,7 +74,8 @@ import Testing
             if line.hasPrefix("<!-- sample: ") {
                 sample = String(line.dropFirst("<!-- sample: ".count).dropLast(" -->".count))
             } else if line.hasPrefix("```"), let body = block {
-                let place = try #require(sample, "a block without a sample: \(body.first ?? "")").split(separator: "#").map(String.init)
+                let place = try #require(sample, "a block without a sample: \(body.first ?? "")").split(separator: "#").map(
+                    String.init)
                 let compiled = try region(place[1], of: place[0])
                 #expect(body == compiled, "\(place)")
                 (sample, block, blocks) = (nil, nil, blocks + 1)
