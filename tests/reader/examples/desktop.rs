@@ -64,6 +64,9 @@ impl App {
             session.start().await?;
             Ok::<_, waggle::error::Error>(session)
         })?;
+        // Counts what is unread. If it cannot, the counts say so themselves.
+        let counting = session.clone();
+        runtime.spawn(async move { counting.ensure().await });
         let app = Self { runtime, client, session, news, window: Window::default(), open: None };
         app.pull(app.session.sidebar(), News::Sidebar);
         app.pull(app.session.connectivity(), News::Connectivity);
@@ -186,4 +189,10 @@ fn main() -> anyhow::Result<()> {
         }
     }
     app.close()
+}
+
+#[cfg(test)]
+#[test]
+fn it_runs_to_its_end() {
+    main().unwrap();
 }

@@ -173,6 +173,8 @@ enum Suite {
     Kotlin,
     /// The Swift package over the library.
     Swift,
+    /// The iOS app: its kit, and on Linux its views against declarations.
+    Ios,
     /// Scenario files through the Kotlin layer.
     ThroughKotlin,
     /// Scenario files through the Swift layer.
@@ -188,6 +190,7 @@ impl Suite {
             Self::Scenarios => "scenarios",
             Self::Kotlin => "kotlin",
             Self::Swift => "swift",
+            Self::Ios => "ios",
             Self::ThroughKotlin => "through-kotlin",
             Self::ThroughSwift => "through-swift",
             Self::Phones => "phones",
@@ -200,6 +203,7 @@ impl Suite {
             Self::Scenarios => scenarios::run(root),
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
             Self::Swift => swift::test(root, swift::BINDINGS),
+            Self::Ios => swift::app(root),
             Self::ThroughKotlin => through::test(root, Language::Kotlin),
             Self::ThroughSwift => through::test(root, Language::Swift),
             Self::Phones => phones::test(root),

@@ -31,6 +31,8 @@ import Waggle
             try await session.start()
             self.session = session
             lifecycle = SessionLifecycle(session: session)
+            // Counts what is unread. If it cannot, the counts say so themselves.
+            try? await session.ensure()
         } catch {
             failure = error.failure
         }
