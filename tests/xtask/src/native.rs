@@ -27,8 +27,19 @@ impl Native {
 
     /// The library of an exported crate.
     pub(crate) fn library(&self, name: &str) -> anyhow::Result<PathBuf> {
-        there(self.folder.join(format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX)))
+        library_in(&self.folder, name)
     }
+}
+
+/// The library of an exported crate in a folder of what was built.
+pub(crate) fn library_in(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    there(folder.join(format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX)))
+}
+
+/// The target directory, in which this program is.
+pub(crate) fn target() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    Ok(here.ancestors().nth(2).context("this program is in no target directory")?.to_owned())
 }
 
 fn there(path: PathBuf) -> anyhow::Result<PathBuf> {
