@@ -87,12 +87,22 @@ fn major_version(text: &str) -> Option<u32> {
 
 /// Runs `swift` for a package of the work tree, with the library and the generated code in place.
 pub(crate) fn run(root: &Path, package: &str, arguments: &[String], line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    run_over(root, package, &native::build(root)?, arguments, line)
+}
+
+/// The same, over a library that was built already.
+pub(crate) fn run_over(
+    root: &Path,
+    package: &str,
+    native: &Native,
+    arguments: &[String],
+    line: impl FnMut(&str),
+) -> anyhow::Result<bool> {
     let folder = root.join(package);
     ensure!(folder.join("Package.swift").is_file(), "{package} is no Swift package");
     let toolchain = Toolchain::find()?;
-    let native = native::build(root)?;
-    bindings::generate(root, &native)?;
-    all_lines(toolchain.command(root, &folder, &native, &complete(package, &native, arguments)?), line)
+    bindings::generate(root, native)?;
+    all_lines(toolchain.command(root, &folder, native, &complete(package, native, arguments)?), line)
 }
 
 /// Adds where to build and what to link to arguments of a subcommand that builds.
