@@ -67,10 +67,10 @@ fn live_event(root: &Path) -> anyhow::Result<bool> {
 
 /// P16, in Swift and in Kotlin, over a library built for release.
 fn crossing(root: &Path) -> anyhow::Result<bool> {
-    let debug = native::build(root)?;
+    let native = native::build(root)?;
     let release = cargo(root, &["build", "--release", "--quiet", "-p", "waggle-ffi"]);
     ensure!(lines(release, say)?, "the library does not build for release");
-    let native = Native { folder: debug.target()?.join("release"), relay: debug.relay.clone(), ..debug };
+    let native = Native { loaded: native.target()?.join("release"), ..native };
     // What has to be compiled is compiled before F1 is measured.
     let build = ["build", "-c", "release", "--product", "WaggleBench"].map(str::to_owned);
     let mut said = vec![];

@@ -55,7 +55,7 @@ impl Module {
             root: root.to_owned(),
             build: native.target()?.join("maven").join(folder_name(module)),
             project,
-            native: native.folder.clone(),
+            native: native.loaded.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
             generated_through: native.target()?.join("bindings/through/kotlin"),

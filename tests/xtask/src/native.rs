@@ -11,6 +11,8 @@ use crate::rust::{cargo, lines};
 pub(crate) struct Native {
     /// The folder with the library and the programs; also that of the running program.
     pub(crate) folder: PathBuf,
+    /// The folder of the library that other languages load: the same, unless one built for release is measured.
+    pub(crate) loaded: PathBuf,
     /// The test relay's program.
     pub(crate) relay: PathBuf,
     /// The generator's program.
@@ -62,6 +64,7 @@ pub(crate) fn build(root: &Path) -> anyhow::Result<Native> {
         relay: program("waggle-test-relay")?,
         bindgen: program("waggle-bindgen")?,
         build_id: build_id.context("cargo did not say which build of waggle-ffi this is")?,
+        loaded: folder.clone(),
         folder,
     })
 }

@@ -57,7 +57,7 @@ impl Toolchain {
         let variables = [
             ("WAGGLE_TEST_RELAY", native.relay.as_path()),
             ("WAGGLE_ROOT", root),
-            ("WAGGLE_NATIVE", native.folder.as_path()),
+            ("WAGGLE_NATIVE", native.loaded.as_path()),
         ];
         match self {
             Self::System => {
@@ -113,7 +113,7 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     let target = native.target()?;
     let scratch: PathBuf = target.join("swift").join(package.replace('/', "-"));
     // The runner's library contains the bindings and is loaded in their place.
-    let folder = if package == through::SWIFT { through::folder(native) } else { native.folder.clone() };
+    let folder = if package == through::SWIFT { through::folder(native) } else { native.loaded.clone() };
     let library = folder.display().to_string();
     let mut all = vec![first.clone(), "--scratch-path".into(), scratch.display().to_string()];
     let mut linker = vec![format!("-L{library}"), "-rpath".into(), library];
