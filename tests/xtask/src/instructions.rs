@@ -4,7 +4,7 @@
 //! are compared with each other only, so neither processor nor compiler matters. The limits are those of the promises (`CONTRIBUTING.md`,
 //! "ratio bench").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -89,18 +89,14 @@ const CHECKS: [Check; 5] = [
 pub(crate) fn test(root: &Path) -> anyhow::Result<Tally> {
     setup::tools(&FOR_COUNTING).context("valgrind is not to be had")?;
     let program = build(root)?;
-    let cases = CHECKS.iter().flat_map(|check| [check.counted, check.against]);
-    let mut counts = BTreeMap::new();
-    for case in cases {
-        if !counts.contains_key(&case) {
-            counts.insert(case, count(&program, case)?);
-        }
-    }
+    let cases: BTreeSet<Case> = CHECKS.iter().flat_map(|check| [check.counted, check.against]).collect();
+    let counted = cases.into_iter().map(|case| Ok((case, count(&program, case)?)));
+    let counts: BTreeMap<Case, f64> = counted.collect::<anyhow::Result<_>>()?;
     let mut tally = Tally::default();
     for check in &CHECKS {
         let [counted, against] = [check.counted, check.against].map(|case| counts.get(&case).copied());
         let ratio = counted.context("not counted")? / (against.context("not counted")? * check.times);
-        let line = format!("{} {} {ratio:.3} {:.2}", check.promise, check.name, check.limit);
+        let line = format!("{} {} {ratio:.4} {:.2}", check.promise, check.name, check.limit);
         if ratio <= check.limit {
             say(&line);
             tally.pass();
