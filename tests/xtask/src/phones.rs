@@ -20,8 +20,8 @@ use crate::rust::cargo;
 use crate::say;
 use crate::tally::Tally;
 
-/// What is checked: Android with 32 bits and iOS with 64. Android with 64 bits has the code of the first and the width of the second.
-const TARGETS: [&str; 2] = ["armv7-linux-androideabi", "aarch64-apple-ios"];
+/// What is checked: Android with 64 and with 32 bits, and iOS.
+const TARGETS: [&str; 3] = ["aarch64-linux-android", "armv7-linux-androideabi", "aarch64-apple-ios"];
 
 const CHECK: [&str; 8] = ["check", "--quiet", "--locked", "--lib", "-p", "waggle", "-p", "waggle-ffi"];
 
