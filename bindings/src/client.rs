@@ -70,6 +70,11 @@ impl Client {
         Arc::new(Self { core, rt, sessions: Mutex::default(), closed: AtomicBool::new(false) })
     }
 
+    /// Sessions that somebody still holds.
+    pub fn live_sessions(&self) -> Vec<Arc<Session>> {
+        self.sessions().iter().filter_map(Weak::upgrade).collect()
+    }
+
     fn with(config: ClientConfig, secrets: Arc<dyn CoreSecretStore>) -> Result<Arc<Self>, Error> {
         let ClientConfig { data_dir, mode, allow_plain } = config;
         if data_dir.is_empty() {

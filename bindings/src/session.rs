@@ -180,6 +180,29 @@ impl Session {
         Ok(guarded(async { self.core.clear_unread(target.parse()?).await }).await?.into())
     }
 
+    /// A person came to a channel to look at it: ends the mark that `mark_message_unread` left behind on an earlier visit. A jump to one message
+    /// or thread is no such visit.
+    pub async fn enter_channel(&self, channel: ChannelId) -> Result<(), SessionError> {
+        Ok(guarded(async { self.core.enter_channel(channel.parse()?).await }).await?)
+    }
+
+    /// The person left it: what was marked message by message counts by what was read again, and the channel stays marked.
+    pub async fn leave_channel(&self, channel: ChannelId) -> Result<(), SessionError> {
+        Ok(guarded(async { self.core.leave_channel(channel.parse()?).await }).await?)
+    }
+
+    /// Marks a message and its loaded replies unread for as long as the channel is being looked at, on this device only.
+    pub async fn mark_message_unread(&self, channel: ChannelId, message: EventId) -> Result<Receipt, SessionError> {
+        let receipt = guarded(async { self.core.mark_message_unread(channel.parse()?, message.parse()?).await });
+        Ok(receipt.await?.into())
+    }
+
+    /// Marks a message and its loaded replies read and ends the manual marks on them.
+    pub async fn mark_message_read(&self, channel: ChannelId, message: EventId) -> Result<Receipt, SessionError> {
+        let receipt = guarded(async { self.core.mark_message_read(channel.parse()?, message.parse()?).await });
+        Ok(receipt.await?.into())
+    }
+
     /// Whether the thread under `root` is one of the viewer's conversations, by choice or participation.
     pub async fn following(&self, channel: ChannelId, root: EventId) -> Result<bool, SessionError> {
         Ok(guarded(async { self.core.following(channel.parse()?, root.parse()?).await }).await?)

@@ -280,6 +280,10 @@ pub const LOOKUP_ROOTS: usize = 8;
 pub const LOOKUP_RETRY_MS: (u64, u64) = (1_000, 60_000);
 /// Milliseconds a journal transaction waits for another process's, which takes a few; then it fails as locked.
 pub const JOURNAL_BUSY_MS: u64 = 5_000;
+/// Length the journal's log is kept at, bytes: 126 pages, where a usual mark writes two (P11).
+pub const JOURNAL_LOG_BYTES: u64 = 256 << 10;
+/// Rows after which the journal's log is written back when nobody waits: well before it would grow.
+pub const JOURNAL_LOG_ROWS: u32 = 64;
 
 /// Bytes of kept pages per community and account; the least recently kept channels are evicted. A device holds a few of these.
 pub const CACHE_BYTES: i64 = 64 << 20;

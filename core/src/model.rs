@@ -123,7 +123,7 @@ pub struct TimelineRow {
     pub author_name: String,
     /// What sort of row.
     pub kind: RowKind,
-    /// Text after edits.
+    /// Text after edits; of a notice, the sentence it makes.
     pub text: String,
     /// Whether an edit was applied.
     pub edited: bool,

@@ -320,6 +320,24 @@ fn unsafe_code_is_forbidden() {
     assert!(lib.lines().any(|line| line.trim() == "#![forbid(unsafe_code)]"));
 }
 
+/// Bindings log, panic and grow by the same rules, and know the core's doors only: no room that decides about chat.
+#[test]
+fn bindings_keep_the_rules_and_know_no_chat() {
+    let doors = ["clock", "error", "event", "identity", "ids", "limits", "model", "relay", "session", "sidebar"];
+    let behind = |file: &Source| -> Vec<String> {
+        let used = words_after(&file.product, "waggle::").filter(|(_, room)| !doors.contains(&room.as_str()));
+        used.map(|(at, room)| file.at(at, &format!("bindings may not know {room}"))).collect()
+    };
+    let sample = Source::sample("x.rs", "//! x\nuse waggle::unread::Facts;");
+    assert_eq!(behind(&sample).len(), 1);
+    let bindings = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../bindings/src"));
+    assert!(bindings.len() > 5, "the bindings were not found");
+    let rules = [ambient, panics, sizes, module_docs, logs];
+    let shared = |file| rules.iter().flat_map(move |rule| rule(file));
+    let all: Vec<_> = bindings.iter().flat_map(|file| shared(file).chain(behind(file))).collect();
+    assert!(all.is_empty(), "in bindings/src, {} violations:\n{}", all.len(), all.join("\n"));
+}
+
 /// The scanner itself: what it blanks, and what it leaves.
 #[test]
 fn masking_blanks_text_and_keeps_code() {
@@ -427,10 +445,17 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// All files of `core/src`, those of test modules marked.
+/// All files of `core/src`.
 fn files() -> Vec<Source> {
+    let read = files_below(&sources());
+    assert!(read.len() >= BASE.len() + ARROWS.len(), "the sources were not found");
+    read
+}
+
+/// All sources below a folder, those of test modules marked.
+fn files_below(root: &Path) -> Vec<Source> {
     let mut paths = vec![];
-    let mut open = vec![sources()];
+    let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -443,9 +468,8 @@ fn files() -> Vec<Source> {
     }
     paths.sort();
     let read: Vec<_> = paths.into_iter().map(|p| (p.clone(), fs::read_to_string(p).unwrap())).collect();
-    assert!(read.len() >= BASE.len() + ARROWS.len(), "the sources were not found");
     let tests: Vec<PathBuf> = read.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-    let name = |p: &Path| p.strip_prefix(sources()).unwrap().to_string_lossy().replace('\\', "/");
+    let name = |p: &Path| p.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
     read.into_iter()
         .map(|(path, text)| {
             let bare = path.with_extension("");

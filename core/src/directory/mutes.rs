@@ -19,14 +19,14 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Millis;
 use crate::error::{Error, Refusal};
-use crate::event::{Event, SharedEvent, kinds};
+use crate::event::{Event, SharedEvent, app_data, kinds};
 use crate::ids::{ChannelId, PublicKey};
 use crate::limits;
 use crate::order::RowKey;
 use crate::request::{Answer, Body, Filter, Outbox, Outcome, Priority, Purpose, Request, RequestId};
 
 /// The coordinate, and the value of its `t` tag.
-pub const COORDINATE: &str = "channel-mutes";
+pub const COORDINATE: &str = app_data::MUTES;
 
 /// Identifies one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -384,7 +384,7 @@ impl Mutes {
         bound(&mut state);
         let newest = read.into_iter().chain(self.merged).map(|k| k.created_at.saturating_add(1)).max();
         let created_at = newest.unwrap_or(0).max(server);
-        let tags = ["d", "t"].map(|name| vec![name.to_owned(), COORDINATE.to_owned()]).to_vec();
+        let tags = app_data::tags(COORDINATE, COORDINATE);
         let id = self.job_id();
         let plaintext = payload(&state);
         effects.jobs.push(Job::EncryptAndSign { id, kind: kinds::APP_DATA, created_at, tags, plaintext });

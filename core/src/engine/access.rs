@@ -35,6 +35,7 @@ impl Engine {
         for channel in &change.revoked {
             self.surfaces.on_access_lost(*channel);
             self.saves.access_lost(*channel);
+            self.end_visit(*channel);
         }
         for channel in &change.hidden {
             self.classes.remove(channel);
@@ -80,7 +81,7 @@ impl Engine {
                 (id, access)
             })
             .collect();
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.set_channels(channels, &ctx, &mut self.out);
         self.route(Room::Unread);

@@ -38,6 +38,14 @@ pub enum Call {
     MarkChannelRead(ChannelId),
     /// Every channel with something unread.
     MarkAllChannelsRead,
+    /// The channel is looked at from now on.
+    EnterChannel(ChannelId),
+    /// It no longer is.
+    LeaveChannel(ChannelId),
+    /// A message and its loaded replies, for the rest of the visit.
+    MarkMessageUnread(ChannelId, EventId),
+    /// A message and its loaded replies.
+    MarkMessageRead(ChannelId, EventId),
     /// A local manual mark.
     MarkUnread(Target),
     /// Its removal.

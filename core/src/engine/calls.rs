@@ -11,7 +11,7 @@ use crate::journal::{LocalKey, Mutation};
 use crate::limits;
 use crate::model::{More, PresentationClass, SyncOutlook};
 use crate::read_state;
-use crate::reading::explicit;
+use crate::reading::{Step, explicit};
 use crate::relay::connection;
 use crate::relevance::FollowChoice;
 use crate::window::{CallToken, TimelineKey};
@@ -36,6 +36,10 @@ impl Engine {
             }
             Call::MarkThrough(..) | Call::MarkChannelRead(_) => self.explicit_read(id, &call),
             Call::MarkAllChannelsRead => self.mark_all(id),
+            Call::EnterChannel(channel) => self.enter_channel(id, channel),
+            Call::LeaveChannel(channel) => self.leave_channel(id, channel),
+            Call::MarkMessageUnread(channel, message) => self.mark_message_unread(id, channel, message),
+            Call::MarkMessageRead(channel, message) => self.mark_message_read(id, channel, message),
             Call::MarkUnread(target) => self.manual(id, &target, true),
             Call::ClearUnread(target) => self.manual(id, &target, false),
             Call::Following(channel, root) => {
@@ -46,7 +50,7 @@ impl Engine {
             Call::Mute(channel, muted) => self.mute(id, channel, muted),
             Call::PresentAs(channel, class) => self.present_as(id, channel, class),
             Call::Snapshot(target) => {
-                let snapshot = self.unread.snapshot(&target, &Marks(&self.record));
+                let snapshot = self.unread.snapshot(&target, &Marks(&self.record, &self.visits));
                 self.answer(id, Ok(Reply::Unread(Box::new(snapshot))));
             }
             Call::ThreadActivity(channel) => {
@@ -160,7 +164,7 @@ impl Engine {
 
     // --- Reading -------------------------------------------------------------------------------------------------------
 
-    fn scene(&self) -> ReadingScene<'_> {
+    pub(super) fn scene(&self) -> ReadingScene<'_> {
         ReadingScene {
             unread: &self.unread,
             record: &self.record,
@@ -182,7 +186,8 @@ impl Engine {
         match intent {
             Ok(intent) => {
                 let outlook = self.outlook(&intent);
-                self.save_intent(For::Call(id, outlook), Some(channel), intent);
+                let step = matches!(call, Call::MarkChannelRead(_)).then_some(Step::ReleaseAll(channel));
+                self.save_intent(For::Call(id, outlook), Some(channel), intent, step);
             }
             Err(error) => self.answer(id, Err(error)),
         }
@@ -191,7 +196,7 @@ impl Engine {
     /// Every cut is taken now, with one clock, and every save gets its place in line now (`unread.md` 7.3).
     fn mark_all(&mut self, id: CallId) {
         let server = self.server_now();
-        let selected = self.unread.mark_all_selection(&Marks(&self.record));
+        let selected = self.unread.mark_all_selection(&Marks(&self.record, &self.visits));
         let scene = self.scene();
         let intents: Vec<(ChannelId, Result<_, Error>)> =
             selected.iter().map(|c| (*c, explicit::mark_channel_read(*c, server, &scene))).collect();
@@ -203,7 +208,9 @@ impl Engine {
         self.waiting.sweeps.insert(id, Sweep { left, ..Sweep::default() });
         for (channel, intent) in intents {
             match intent {
-                Ok(intent) => self.save_intent(For::Sweep(id), Some(channel), intent),
+                Ok(intent) => {
+                    self.save_intent(For::Sweep(id), Some(channel), intent, Some(Step::ReleaseAll(channel)));
+                }
                 Err(error) => self.sweep_step(id, Err(error), false),
             }
         }

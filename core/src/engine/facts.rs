@@ -7,12 +7,12 @@ use crate::journal::{Key, LocalKey, MessageFact as KeptFact, Mutation, Record};
 use crate::limits;
 use crate::model::{Capability, ChannelType};
 use crate::order::RowKey;
-use crate::reading::{Facts, MessageFact};
+use crate::reading::{Facts, MessageFact, Visits};
 use crate::unread::{MarkKey, MarkSource, MessageView, Register, Unread};
 use crate::window::Windows;
 
-/// The record of reading as evaluation reads it.
-pub(super) struct Marks<'a>(pub(super) &'a Record);
+/// The record of reading as evaluation reads it, and what the current visits keep unread: both force a message (`unread.md` 5.1).
+pub(super) struct Marks<'a>(pub(super) &'a Record, pub(super) &'a Visits);
 
 fn key(mark: MarkKey) -> Option<Key> {
     Some(match mark {
@@ -56,6 +56,7 @@ impl MarkSource for Marks<'_> {
         let local = match mark {
             MarkKey::Channel(c) => LocalKey::Channel(c),
             MarkKey::Thread(root) => LocalKey::Thread(root),
+            MarkKey::Message(id) if self.1.is_forced(&id) => return true,
             MarkKey::Message(id) => LocalKey::Message(id),
             MarkKey::MessageForce(c) => LocalKey::MessageForce(c),
             MarkKey::Activity(_) | MarkKey::ThreadActivity(_) => return false,

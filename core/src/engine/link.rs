@@ -76,7 +76,7 @@ impl Engine {
         };
         let change = self.directory.set_trust(trust);
         self.access_changed(&change);
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.set_relay(info.self_key, &ctx);
         self.unread.set_dialect(match info.dialect() {
@@ -144,7 +144,7 @@ impl Engine {
             kinds::PROFILE if self.profiles.take(event) => self.names_changed(&[event.pubkey].into()),
             _ if matches!(source, Source::Channels(_)) => {
                 // Evidence first: whether a row is unread is asked when it is drawn.
-                let marks = Marks(&self.record);
+                let marks = Marks(&self.record, &self.visits);
                 let ctx = unread_ctx!(self, marks);
                 self.unread.intake(std::slice::from_ref(event), &ctx);
                 let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };

@@ -19,6 +19,7 @@ mod link;
 mod project;
 mod saves;
 mod settle;
+mod visits;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,7 +36,7 @@ use crate::ids::{ChannelId, EventId, PublicKey, Target};
 use crate::journal::{Record, homes};
 use crate::model::{Capability, Connectivity, PresentationClass, SyncStatus, Viewport};
 use crate::read_state::{self, CryptoResult, Sync};
-use crate::reading::{SurfaceId, Surfaces};
+use crate::reading::{SurfaceId, Surfaces, Visits};
 use crate::relay::admission::Admission;
 use crate::relay::connection::{self, Connection};
 use crate::relay::protocol::RelayAddress;
@@ -128,6 +129,7 @@ pub struct Engine {
     openings: BTreeMap<TimelineKey, u32>,
     unread: Unread,
     surfaces: Surfaces,
+    visits: Visits,
     record: Record,
     sync: Sync,
     sync_out: Vec<read_state::Effect>,
@@ -230,6 +232,7 @@ impl Engine {
             openings: BTreeMap::new(),
             unread: Unread::new(account, relay),
             surfaces: Surfaces::default(),
+            visits: Visits::default(),
             record,
             sync,
             sync_out: Vec::new(),
@@ -330,7 +333,7 @@ impl Engine {
         };
         let earned = self.surfaces.on_wake(now.mono, server, &scene);
         for dwell in earned {
-            self.save_intent(saves::For::Dwell(dwell.surface), Some(dwell.channel), dwell.intent);
+            self.save_intent(saves::For::Dwell(dwell.surface), Some(dwell.channel), dwell.intent, None);
         }
         self.check_stage();
         self.settle();
@@ -401,7 +404,7 @@ impl Engine {
 
     /// Evidence the cache had; verified. May come in several parts, while the session is already in use.
     pub fn on_evidence_restored(&mut self, events: &[SharedEvent], deleted: &[EventId], structure: &[SharedEvent]) {
-        let marks = facts::Marks(&self.record);
+        let marks = facts::Marks(&self.record, &self.visits);
         let ctx =
             crate::unread::Context { now: self.now.mono, server: self.link.server_time().at(self.now), marks: &marks };
         self.unread.restore(events, deleted, structure, &ctx);
@@ -445,7 +448,7 @@ impl Engine {
     /// Somebody watches a target from now on: its value now.
     pub fn watch(&mut self, target: Target) -> crate::model::UnreadSnapshot {
         self.watched.insert(target);
-        self.unread.snapshot(&target, &facts::Marks(&self.record))
+        self.unread.snapshot(&target, &facts::Marks(&self.record, &self.visits))
     }
 
     /// Nobody watches it any more.

@@ -36,7 +36,7 @@ impl Engine {
             let messages = dirty.messages.iter().map(|(c, id)| Target::Message(*c, *id));
             channels.chain(threads).chain(messages).filter(|t| self.watched.contains(t)).collect()
         };
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         for target in targets {
             self.changes.push(Change::Unread(target, self.unread.snapshot(&target, &marks)));
         }
@@ -66,7 +66,7 @@ impl Engine {
         let facts = RowScene {
             viewer: self.account,
             unread: &self.unread,
-            marks: Marks(&self.record),
+            marks: Marks(&self.record, &self.visits),
             profiles: &self.profiles,
         };
         let mut authors = BTreeSet::new();
@@ -74,7 +74,7 @@ impl Engine {
             let Some(view) = self.windows.view(key) else { continue };
             self.timelines.update(&view, rows, &facts);
             if let Some(state) = self.timelines.state(&view) {
-                authors.extend(state.rows.iter().map(|r| r.author));
+                authors.extend(self.timelines.people(key));
                 self.changes.push(Change::Timeline(*key, state));
             }
         }
@@ -106,7 +106,7 @@ impl Engine {
 
     fn sidebar_row(&self, channel: ChannelId) -> Option<SidebarRow> {
         let facts = self.directory.facts(channel)?;
-        let unread = self.unread.snapshot(&Target::Channel(channel), &Marks(&self.record));
+        let unread = self.unread.snapshot(&Target::Channel(channel), &Marks(&self.record, &self.visits));
         let threads = self.unread.thread_activity(channel).items.map_or(0, |items| items.len());
         let others = facts.participants.iter().map(|p| self.profiles.display(p));
         let name = conversation_name(facts.channel_type, facts.name.as_deref(), others);

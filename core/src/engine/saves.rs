@@ -2,7 +2,7 @@
 //!
 //! The store carries saves out one at a time in the order they were asked for, so the order of calls is the order of effects, per channel
 //! and altogether. Between asking and committing a save can become void: its channel's access is lost, a message it rests on is deleted,
-//! its surface closes, the session ends. Each save has its own flag, which the store looks at last before it commits.
+//! its surface closes, its visit or the session ends. Each save has its own flag, which the store looks at last before it commits.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::ids::{ChannelId, EventId};
 use crate::model::SyncOutlook;
 use crate::read_state;
-use crate::reading::SurfaceId;
+use crate::reading::{Step, SurfaceId, VisitId};
 use crate::store::journal::Cancel;
 
 /// For whom a save is made.
@@ -40,6 +40,8 @@ pub(super) struct Save {
     /// Messages that must stay retained and undeleted.
     pub(super) witnesses: Vec<EventId>,
     pub(super) cancel: Cancel,
+    /// What it changes of a visit once it has committed.
+    pub(super) step: Option<Step>,
     /// It was voided because access was lost.
     pub(super) access_lost: bool,
 }
@@ -75,6 +77,18 @@ impl Saves {
     /// Messages were deleted, or evidence of them was lost.
     pub(super) fn witnesses_lost(&mut self, lost: impl Fn(&EventId) -> bool) {
         for save in self.under_way.values().filter(|s| s.witnesses.iter().any(&lost)) {
+            save.cancel.set();
+        }
+    }
+
+    /// What those under way change of visits, in their order.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.under_way.values().filter_map(|s| s.step.as_ref())
+    }
+
+    /// A visit ended: what was asked for during it and is not saved yet is void (`unread.md` 7.5).
+    pub(super) fn visit_ended(&mut self, visit: VisitId) {
+        for save in self.under_way.values().filter(|s| s.step.as_ref().and_then(Step::visit) == Some(visit)) {
             save.cancel.set();
         }
     }

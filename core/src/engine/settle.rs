@@ -6,12 +6,12 @@ use super::{Effect, Engine, Keep, OpId, Reply, Room, WindowCall};
 use crate::error::Error;
 use crate::event::SharedEvent;
 use crate::event::kept::KeptPage;
-use crate::ids::ChannelId;
+use crate::ids::{ChannelId, EventId};
 use crate::journal::{Mutation, Record};
 use crate::limits;
 use crate::model::{Receipt, SyncOutlook};
 use crate::read_state;
-use crate::reading::Intent;
+use crate::reading::{Intent, Step};
 use crate::relay::admission::{Finished, Gate, Pumped};
 use crate::relay::connection::Arming;
 use crate::request::{Answer, Body, Outcome, Purpose, Request, RequestId};
@@ -177,7 +177,7 @@ impl Engine {
             }
             Room::Windows => self.window_answered(id, &outcome),
             Room::Unread => {
-                let marks = Marks(&self.record);
+                let marks = Marks(&self.record, &self.visits);
                 let ctx = unread_ctx!(self, marks);
                 self.unread.on_answer(id, outcome, &ctx, &mut self.out);
                 self.route(room);
@@ -213,7 +213,7 @@ impl Engine {
         if shown.is_empty() || !fits {
             return;
         }
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.intake(&shown, &ctx);
     }
@@ -223,7 +223,7 @@ impl Engine {
         let scene = FoldScene { relay: self.relay_key(), directory: &self.directory, unread: &self.unread };
         self.windows.restored(key, pages, &scene, &mut self.out);
         self.route(Room::Windows);
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.restore(&events, &[], &[], &ctx);
     }
@@ -285,6 +285,7 @@ impl Engine {
             channel: None,
             witnesses: Vec::new(),
             cancel: Cancel::new(),
+            step: None,
             access_lost: false,
         };
         self.saves.begin(own, save);
@@ -339,7 +340,7 @@ impl Engine {
     }
 
     fn carry_lookups(&mut self) -> bool {
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.poll(&ctx, &mut self.out);
         let sent = !self.out.sent.is_empty();
@@ -367,12 +368,12 @@ impl Engine {
     // --- Saves ---------------------------------------------------------------------------------------------------------
 
     /// Puts an intent of reading in line. An empty one is answered at once.
-    pub(super) fn save_intent(&mut self, purpose: For, channel: Option<ChannelId>, intent: Intent) {
+    pub(super) fn save_intent(&mut self, purpose: For, channel: Option<ChannelId>, intent: Intent, step: Option<Step>) {
         if intent.is_empty() {
             self.save_ended(purpose, Ok(()), false);
             return;
         }
-        self.save(purpose, channel, intent.witnesses, Mutation::Read(intent.read));
+        self.save_step(purpose, channel, intent.witnesses, Mutation::Read(intent.read), step);
     }
 
     /// Puts a mutation in line.
@@ -380,23 +381,42 @@ impl Engine {
         &mut self,
         purpose: For,
         channel: Option<ChannelId>,
-        witnesses: Vec<crate::ids::EventId>,
+        witnesses: Vec<EventId>,
         mutation: Mutation,
     ) {
+        self.save_step(purpose, channel, witnesses, mutation, None);
+    }
+
+    /// Puts a mutation in line that changes something of a visit when it commits.
+    pub(super) fn save_step(
+        &mut self,
+        purpose: For,
+        channel: Option<ChannelId>,
+        witnesses: Vec<EventId>,
+        mutation: Mutation,
+        step: Option<Step>,
+    ) {
         if self.saves.len() >= limits::SAVES_UNDER_WAY {
+            if let Some(step) = step {
+                self.step_ended(step, false);
+            }
             self.save_ended(purpose, Err(Error::Busy { what: "journal" }), false);
             return;
         }
         let op = self.op();
         let cancel = Cancel::new();
         let facts = facts::coverage(&self.record, &mutation, &self.unread);
-        self.saves.begin(op, Save { purpose, channel, witnesses, cancel: cancel.clone(), access_lost: false });
+        let save = Save { purpose, channel, witnesses, cancel: cancel.clone(), step, access_lost: false };
+        self.saves.begin(op, save);
         self.effects.push(Effect::Save { op, mutation, facts, cancel });
     }
 
     pub(super) fn saved(&mut self, op: OpId, result: Result<Saved, Error>) {
         let result = result.map(|saved| self.adopt(saved));
         if let Some(save) = self.saves.end(op) {
+            if let Some(step) = save.step {
+                self.step_ended(step, result.is_ok());
+            }
             self.save_ended(save.purpose, result, save.access_lost);
         }
     }
@@ -411,7 +431,7 @@ impl Engine {
                 let mut keys: Vec<_> = diff.rows.keys().filter_map(facts::mark_key).collect();
                 keys.extend(diff.overrides.keys().filter_map(facts::mark_key));
                 keys.extend(diff.local.keys().map(facts::manual_key));
-                let marks = Marks(&self.record);
+                let marks = Marks(&self.record, &self.visits);
                 let ctx = unread_ctx!(self, marks);
                 if diff.overrides.is_empty() {
                     self.unread.marks_changed(&keys, &ctx);
@@ -429,7 +449,7 @@ impl Engine {
     /// Another process wrote the record meanwhile.
     pub(super) fn replace_record(&mut self, record: Record) {
         self.record = record;
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.marks_reset(&ctx);
         self.follows_changed();
@@ -441,7 +461,7 @@ impl Engine {
         let list: Vec<_> = choices
             .map(|((channel, root), following)| crate::relevance::FollowChoice { channel, root, following })
             .collect();
-        let marks = Marks(&self.record);
+        let marks = Marks(&self.record, &self.visits);
         let ctx = unread_ctx!(self, marks);
         self.unread.set_follows(&list, &ctx);
     }

@@ -3,8 +3,12 @@
 //! Pure functions over verified events, shared by `evidence` (what counts) and `window` (what is drawn), so that both say the
 //! same. Time plays no part: a deletion may be older than its target.
 //!
-//! Invariant: a target of one channel is never changed by an event that names another channel, and an event with several `h`
-//! tags changes nothing.
+//! Where an event says it belongs decides little: R9 asks who signed it, and 3.2 takes a deletion in by its own `h` *and* the channels of all
+//! its targets, so one deletion may name messages of two channels (3.11), whichever of them it is tagged with. An author's
+//! deletion or edit therefore counts under any `h`, or none. Rights that come with a channel do not travel: a moderator's deletion and a notice
+//! must lie in their target's channel.
+//!
+//! Invariants: nobody but an author changes a target from another channel; an event with several `h` tags changes nothing.
 
 use super::{Event, Scope, kinds};
 use crate::ids::{EventId, PublicKey};
@@ -20,11 +24,11 @@ pub fn may_delete(
     relay: Option<&PublicKey>,
     is_channel_admin: impl Fn(&PublicKey) -> bool,
 ) -> bool {
-    if !kinds::is_deletion(deletion.kind) || !same_channel(deletion, target) {
+    if !kinds::is_deletion(deletion.kind) || deletion.scope == Scope::Invalid {
         return false;
     }
     is_author(&deletion.pubkey, target, relay)
-        || (deletion.kind == kinds::MODERATION && is_channel_admin(&deletion.pubkey))
+        || (deletion.kind == kinds::MODERATION && same_channel(deletion, target) && is_channel_admin(&deletion.pubkey))
 }
 
 /// Whether `edit` (kind 40003) replaces the text of `target` (R9, R11): the signer or attributed author of a row that people
@@ -33,7 +37,7 @@ pub fn may_edit(edit: &Event, target: &Event, relay: Option<&PublicKey>) -> bool
     edit.kind == kinds::EDIT
         && kinds::is_row(target.kind)
         && target.kind != kinds::NOTICE
-        && same_channel(edit, target)
+        && edit.scope != Scope::Invalid
         && is_author(&edit.pubkey, target, relay)
 }
 
@@ -64,11 +68,10 @@ fn is_author(key: &PublicKey, target: &Event, relay: Option<&PublicKey>) -> bool
     *key == target.pubkey || *key == target.author(relay)
 }
 
-/// An auxiliary event need not name a channel, but if it does, it is that of its target. A target without a channel of its own
-/// (a reaction, an edit sent without `h`) fits any.
+/// Whether a moderator acts in the target's channel. The event need not name one; a target without a channel of its own (a
+/// reaction, an edit sent without `h`) fits any.
 fn same_channel(event: &Event, target: &Event) -> bool {
     match (event.scope, target.scope) {
-        (Scope::Invalid, _) => false,
         (Scope::None, _) | (_, Scope::None) => true,
         (own, other) => own == other,
     }
@@ -109,14 +112,23 @@ mod tests {
     }
 
     #[test]
-    fn another_channels_tag_gives_no_right() {
+    fn another_channels_tag_takes_nothing_from_an_author_and_gives_nobody_a_right() {
         let ada = Author::named("ada");
         let (general, ops) = (channel("general"), channel("ops"));
         let target = message(&ada, general, 10, "x");
         let (g, o) = (general.to_string(), ops.to_string());
         assert!(may_delete(&deletion(&ada, 5, &target, &[&g]), &target, None, nobody));
-        assert!(!may_delete(&deletion(&ada, 5, &target, &[&o]), &target, None, nobody));
+        assert!(may_delete(&deletion(&ada, 5, &target, &[&o]), &target, None, nobody), "R9 asks who, not where");
         assert!(!may_delete(&deletion(&ada, 5, &target, &[&g, &o]), &target, None, nobody));
+        let bo = Author::named("bo");
+        let moderated = |h: &[&str]| may_delete(&deletion(&bo, 9005, &target, h), &target, None, |k| *k == bo.key());
+        assert!(moderated(&[&g]) && moderated(&[]));
+        assert!(!moderated(&[&o]) && !moderated(&[&g, &o]));
+        let id = target.id.to_hex();
+        let edit = |by: &Author, h: &[&[&str]]| by.sign(template(40003, 20, &[h, &[&["e", &id]]].concat(), "y"));
+        assert!(may_edit(&edit(&ada, &[&["h", &o]]), &target, None));
+        assert!(!may_edit(&edit(&bo, &[&["h", &o]]), &target, None));
+        assert!(!may_edit(&edit(&ada, &[&["h", &g], &["h", &o]]), &target, None));
     }
 
     #[test]

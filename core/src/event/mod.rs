@@ -4,6 +4,7 @@
 //! [`Verifier`]. Facts (channel, ancestry, broadcast, audience) are read at that moment and never again; they come from the
 //! original event, so an edit can change none of them (R11). Nothing here grants access: a reference is a claim.
 
+pub mod app_data;
 pub mod authority;
 mod fold;
 pub mod kept;
@@ -65,6 +66,8 @@ pub struct Event {
     pub broadcast: bool,
     /// Whether the declared audience is `agents` (R10; `unread.md` 1.2).
     pub quiet: bool,
+    /// Whether there is any `p` tag: most messages have none, and then their tags need not be looked at for a mention.
+    pub addressed: bool,
 }
 
 impl Event {
@@ -111,7 +114,7 @@ impl Event {
 
     /// Whether some `p` tag names `viewer_hex` byte for byte (`unread.md` 1.2). Not yet a mention: see workflow attribution.
     pub fn p_tags(&self, viewer_hex: &str) -> bool {
-        self.values("p").any(|v| v == viewer_hex)
+        self.addressed && self.values("p").any(|v| v == viewer_hex)
     }
 
     /// Whether the event mentions the viewer (`unread.md` 1.4). `relay` is the trusted NIP-11 `self` key, if known.

@@ -231,6 +231,7 @@ fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
         reference: parse_reference(&tags),
         broadcast: parse_broadcast(&tags),
         quiet: parse_quiet(&tags),
+        addressed: tags.iter().any(|tag| tag.first().is_some_and(|name| name == "p")),
         tags,
         content: wire.content.into_owned(),
         sig,

@@ -32,6 +32,8 @@ impl LocalCipher {
         let key = nostr::key::SecretKey::from_slice(secret.bytes()).map_err(|_| REFUSED)?;
         let own = nostr::key::PublicKey::from_slice(secret.public_key().as_bytes()).map_err(|_| REFUSED)?;
         let key = ConversationKey::derive(&key, &own).map_err(|_| REFUSED)?;
+        #[cfg(test)]
+        tests::DERIVATIONS.set(tests::DERIVATIONS.get() + 1);
         Ok(Self(Zeroizing::new(key.as_bytes().try_into().map_err(|_| REFUSED)?)))
     }
 
@@ -81,8 +83,28 @@ impl SelfCipher for LocalCipher {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::identity::{LocalSigner, Signer as _};
     use crate::testing::Author;
+
+    thread_local! {
+        pub(super) static DERIVATIONS: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// P9: one derivation for everything a signer ever encrypts and decrypts.
+    #[test]
+    fn p9_the_key_is_derived_once() {
+        let before = DERIVATIONS.get();
+        let signer = LocalSigner::new(&Secret::from_bytes(Author::named("me").secret()).ok().unwrap()).unwrap();
+        for n in 0..4_096u32 {
+            let nonce = std::array::from_fn(|at| n.to_le_bytes()[at % 4]);
+            let payload = signer.self_cipher().unwrap().encrypt("{}", nonce).unwrap();
+            assert_eq!(signer.self_cipher().unwrap().decrypt(&payload).unwrap(), "{}");
+        }
+        assert_eq!(DERIVATIONS.get() - before, 1);
+    }
 
     fn cipher(name: &str) -> LocalCipher {
         LocalCipher::new(&Secret::from_bytes(Author::named(name).secret()).ok().unwrap()).unwrap()

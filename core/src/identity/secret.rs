@@ -117,6 +117,44 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_key_are_refused() {
+        let order = hex::decode("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141").unwrap();
+        for bad in [[0; 32], [0xff; 32], order.try_into().unwrap()] {
+            assert_eq!(Secret::from_bytes(bad).err(), Some(MALFORMED));
+        }
+        let mut last = [0xff; 32];
+        last.copy_from_slice(&hex::decode("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140").unwrap());
+        assert!(Secret::from_bytes(last).is_ok(), "the greatest key");
+    }
+
+    /// What holds a key has no debug form at all, so none can reach a log.
+    #[test]
+    fn holders_of_keys_say_nothing() {
+        use crate::identity::{LocalCipher, LocalSigner, ReadOnlySigner};
+        use std::fmt::Debug;
+        use std::marker::PhantomData;
+
+        struct Probe<T: ?Sized>(PhantomData<T>);
+        trait Silent {
+            fn speaks(&self) -> bool {
+                false
+            }
+        }
+        impl<T: ?Sized> Silent for Probe<T> {}
+        // Found first, where its bound holds.
+        impl<T: Debug + ?Sized> Probe<T> {
+            fn speaks(&self) -> bool {
+                true
+            }
+        }
+        assert!(Probe::<str>(PhantomData).speaks(), "the probe works");
+        assert!(!Probe::<Secret>(PhantomData).speaks());
+        assert!(!Probe::<LocalCipher>(PhantomData).speaks());
+        assert!(!Probe::<LocalSigner>(PhantomData).speaks());
+        assert!(!Probe::<ReadOnlySigner>(PhantomData).speaks());
+    }
+
+    #[test]
     fn generated_keys_follow_from_the_seed() {
         let key = |seed| Secret::generate(&mut Entropy::from_seed(seed)).public_key();
         assert_eq!(key(1), key(1));

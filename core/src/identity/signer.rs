@@ -12,7 +12,7 @@ use secp256k1::{Keypair, SECP256K1};
 use super::cipher::{LocalCipher, SelfCipher};
 use super::secret::Secret;
 use crate::error::Error;
-use crate::event::{canonical_id, kinds};
+use crate::event::{app_data, canonical_id, kinds};
 use crate::ids::{EventId, PublicKey, SlotId};
 use crate::limits;
 
@@ -99,29 +99,22 @@ impl Unsigned {
                 tags.push(tag("nonce", &hex::encode(nonce)));
                 tags
             }
-            Self::ReadState { slot, .. } => vec![tag("d", &format!("read-state:{slot}")), tag("t", "read-state")],
-            Self::Mutes { .. } => vec![tag("d", "channel-mutes"), tag("t", "channel-mutes")],
+            Self::ReadState { slot, .. } => {
+                app_data::tags(&app_data::read_state_coordinate(*slot), app_data::READ_STATE)
+            }
+            Self::Mutes { .. } => app_data::tags(app_data::MUTES, app_data::MUTES),
         }
     }
 
-    /// Checks time and sizes against the relay's time (`unread.md` 13.11). A foreign signer's adapter calls it too.
+    /// Checks time and sizes against the relay's time (`unread.md` 13.11). A foreign signer's adapter calls it too. Fails with `clock`,
+    /// `invalid_argument` or `capacity`.
     pub fn check(&self, server_time: u64) -> Result<(), Error> {
-        if self.created_at().abs_diff(server_time) > limits::PUBLISH_LEAD {
-            return Err(Error::InvalidArgument { what: "signing time" });
-        }
+        app_data::check_time(self.created_at(), server_time)?;
         match self {
-            Self::ReadState { plaintext, .. } | Self::Mutes { plaintext, .. } => {
-                if plaintext.is_empty() {
-                    return Err(Error::InvalidArgument { what: "signed text" });
-                }
-                if plaintext.len() > limits::BLOB_BYTES {
-                    return Err(Error::Capacity { what: "signed text" });
-                }
-            }
-            Self::SocketAuth { relay, challenge, .. } => bounded(&[relay, challenge])?,
-            Self::HttpAuth { url, .. } => bounded(&[url])?,
+            Self::ReadState { plaintext, .. } | Self::Mutes { plaintext, .. } => app_data::check_text(plaintext),
+            Self::SocketAuth { relay, challenge, .. } => bounded(&[relay, challenge]),
+            Self::HttpAuth { url, .. } => bounded(&[url]),
         }
-        Ok(())
     }
 }
 
@@ -160,7 +153,7 @@ pub trait Signer: Send + Sync + 'static {
     fn can_publish(&self) -> bool;
 
     /// Signs. `server_time` is the session's idea of the relay's time, seconds (R25). Fails with `read_only`,
-    /// `invalid_argument` or `capacity`; nothing was signed then.
+    /// `clock`, `invalid_argument` or `capacity`; nothing was signed then.
     fn sign(&self, event: Unsigned, server_time: u64) -> BoxFuture<'static, Result<SignedJson, Error>>;
 
     /// Encryption to oneself; `None` where the signer cannot do it, and read state is unsupported then (`unread.md` 9.6).
@@ -315,8 +308,8 @@ mod tests {
         let signer = signer();
         let code = |event: &Unsigned| signer.sign_now(event, NOW).map_err(|e| e.code());
         assert!(code(&blob("x", NOW - 60)).is_ok() && code(&blob("x", NOW + 60)).is_ok());
-        assert_eq!(code(&blob("x", NOW - 61)), Err("invalid_argument"));
-        assert_eq!(code(&blob("x", NOW + 61)), Err("invalid_argument"));
+        assert_eq!(code(&blob("x", NOW - 61)), Err("clock"));
+        assert_eq!(code(&blob("x", NOW + 61)), Err("clock"));
         assert!(code(&blob(&"x".repeat(40_960), NOW)).is_ok());
         assert_eq!(code(&blob(&"x".repeat(40_961), NOW)), Err("capacity"));
         assert_eq!(code(&blob("", NOW)), Err("invalid_argument"));

@@ -8,13 +8,16 @@
 //! Invariants: `parse(write(x))` is `x` for every state with live registers only; `esc:` is added and removed exactly once;
 //! nothing this module writes is longer than [`limits::BLOB_BYTES`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::algebra::{Canonical, State, canonical};
 use crate::error::{Error, MALFORMED_PAYLOAD};
-use crate::event::{Event, kinds};
+use crate::event::{Event, app_data, kinds};
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Key, Override};
 use crate::limits;
@@ -22,8 +25,6 @@ use crate::limits;
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
 const PARTS: [&str; 3] = ["ov_s:", "ov_c:", "ov_b:"];
-const COORDINATE: &str = "read-state:";
-const TOPIC: &str = "read-state";
 
 /// One installation's read state as published.
 #[derive(Clone, PartialEq, Eq)]
@@ -103,22 +104,11 @@ pub fn coordinate(event: &Event) -> Option<SlotId> {
     if event.kind != kinds::APP_DATA {
         return None;
     }
-    let slot = event.single("d")?.strip_prefix(COORDINATE)?;
-    let topics = event.values("t").filter(|t| *t == TOPIC).count();
+    let topics = event.values("t").filter(|t| *t == app_data::READ_STATE).count();
     if topics != 1 {
         return None;
     }
-    SlotId::parse(slot).ok()
-}
-
-/// The `d` value of a slot.
-pub fn d_value(slot: SlotId) -> String {
-    format!("{COORDINATE}{slot}")
-}
-
-/// The tags of a read-state event.
-pub fn tags(slot: SlotId) -> Vec<Vec<String>> {
-    vec![vec!["d".into(), d_value(slot)], vec!["t".into(), TOPIC.into()]]
+    app_data::read_state_slot(event.single("d")?)
 }
 
 /// Whether the event is `viewer`'s, at a read-state coordinate (13.10).
@@ -132,29 +122,67 @@ pub fn parse(plaintext: &[u8]) -> Result<Blob, Unreadable> {
         return Err(Unreadable::Oversized);
     }
     let text = std::str::from_utf8(plaintext).map_err(|_| Unreadable::Json)?;
-    // A map and not a derived struct: duplicate members are legal here, the last one wins.
-    let top: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|_| Unreadable::Json)?;
-    let member = |name: &str| top.get(name).map(|raw| raw.get());
+    // Members and not a derived struct: duplicates are legal here, the last one wins.
+    let Members(top) = serde_json::from_str(text).map_err(|_| Unreadable::Json)?;
+    let member = |name: &str| top.iter().find(|(key, _)| key == name).map(|(_, raw)| raw.get());
     if member("v").and_then(|raw| raw.parse::<f64>().ok()) != Some(1.0) {
         return Err(Unreadable::Version);
     }
     let client_id: Option<String> = member("client_id").and_then(|raw| serde_json::from_str(raw).ok());
     let client_id = client_id.filter(|id| is_client_id(id)).ok_or(Unreadable::ClientId)?;
-    let contexts: Option<BTreeMap<String, &RawValue>> =
-        member("contexts").and_then(|raw| serde_json::from_str(raw).ok());
-    let contexts = contexts.filter(|c| c.len() <= limits::BLOB_KEYS).ok_or(Unreadable::Contexts)?;
-    Ok(Blob { client_id, state: read_contexts(contexts) })
+    let contexts: Option<Members<'_>> = member("contexts").and_then(|raw| serde_json::from_str(raw).ok());
+    let contexts = contexts.filter(|c| c.0.len() <= limits::BLOB_KEYS).ok_or(Unreadable::Contexts)?;
+    Ok(Blob { client_id, state: read_contexts(&contexts.0) })
 }
+
+/// The members of an object, sorted by name, each once. Names are borrowed where they have no escapes: a snapshot has a hundred thousand of
+/// them (P9).
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut all: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    all.push((name, value));
+                }
+                // Stable, so of duplicates the last in the text is the last here: the one that is kept.
+                all.sort_by(|a, b| a.0.cmp(&b.0));
+                all.dedup_by(|later, kept| {
+                    let same = later.0 == kept.0;
+                    if same {
+                        kept.1 = later.1;
+                    }
+                    same
+                });
+                Ok(Members(all))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+// `Cow` inside a tuple is not borrowed by serde on its own.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Whether the text may be a client id: 1–64 code points.
 pub fn is_client_id(text: &str) -> bool {
     (1..=limits::CLIENT_ID_CHARS).contains(&text.chars().count())
 }
 
-fn read_contexts(contexts: BTreeMap<String, &RawValue>) -> State {
+fn read_contexts(contexts: &[(Cow<'_, str>, &RawValue)]) -> State {
     let mut state = State::default();
     let mut groups: BTreeMap<&str, [Part; 3]> = BTreeMap::new();
-    for (key, raw) in &contexts {
+    for (key, raw) in contexts {
+        let key = key.as_ref();
         let value = entry_value(raw.get()).filter(|_| is_key(key));
         if let Some((part, suffix)) = override_part(key) {
             if let Some(slot) = groups.entry(suffix).or_default().get_mut(part) {

@@ -35,7 +35,7 @@ fn row_9_1_a_coordinate_is_recognised() {
     let slot = SlotId::parse(SLOT).ok();
     assert_eq!(coordinate_of(30078, &[&["d", &d], &["t", "read-state"]]), slot);
     assert_eq!(coordinate_of(30078, &[&["t", "x"], &["t", "read-state", "y"], &["d", &d, "z"]]), slot);
-    let rendered = tags(slot.unwrap());
+    let rendered = app_data::tags(&app_data::read_state_coordinate(slot.unwrap()), app_data::READ_STATE);
     let tags: Vec<Vec<&str>> = rendered.iter().map(|t| t.iter().map(String::as_str).collect()).collect();
     let tags: Vec<&[&str]> = tags.iter().map(Vec::as_slice).collect();
     assert_eq!(coordinate_of(30078, &tags), slot);

@@ -4,14 +4,13 @@
 //! and the key may be in another process. It emits a [`CryptoJob`]; the session runs it off the actor and gives the result back
 //! under the job's id. The cipher itself is the signer's ([`crate::identity`]).
 //!
-//! Invariants: a blob that is sealed was written by [`super::blob::write`] and is no longer than [`limits::BLOB_BYTES`]; only
+//! Invariants: a blob that is sealed was written by [`super::blob::write`] and is no longer than [`crate::limits::BLOB_BYTES`]; only
 //! verified events come back.
 
 use super::blob::{self, Blob, Unreadable};
 use crate::error::Error;
-use crate::event::SharedEvent;
+use crate::event::{SharedEvent, app_data};
 use crate::ids::SlotId;
-use crate::limits;
 
 /// Identifies one job of one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +34,7 @@ pub enum CryptoResult {
     Sealed(Result<SharedEvent, Error>),
 }
 
-/// Decrypt and parse these events: at most [`limits::DECODE_EVENTS`] and [`limits::DECODE_BYTES`].
+/// Decrypt and parse these events: at most [`crate::limits::DECODE_EVENTS`] and [`crate::limits::DECODE_BYTES`].
 #[derive(Debug, Clone)]
 pub struct DecodeJob {
     /// The job.
@@ -75,16 +74,11 @@ impl std::fmt::Debug for SealJob {
 }
 
 impl SealJob {
-    /// Whether a signer may do this (13.11): within [`limits::PUBLISH_LEAD`] of `server_now`, within [`limits::BLOB_BYTES`],
-    /// and in fact a blob. Fails with [`Error::Clock`], [`Error::Capacity`] or [`Error::InvalidArgument`].
+    /// Whether a signer may do this (13.11), by the signer's own rule, and whether it is in fact a blob. Fails with [`Error::Clock`],
+    /// [`Error::Capacity`] or [`Error::InvalidArgument`].
     pub fn check(&self, server_now: u64) -> Result<(), Error> {
-        if self.created_at.abs_diff(server_now) > limits::PUBLISH_LEAD || u32::try_from(self.created_at).is_err() {
-            let ahead = i64::try_from(self.created_at).unwrap_or(i64::MAX);
-            return Err(Error::Clock { skew: ahead.saturating_sub(i64::try_from(server_now).unwrap_or(i64::MAX)) });
-        }
-        if self.plaintext.len() > limits::BLOB_BYTES {
-            return Err(Error::Capacity { what: "read-state blob" });
-        }
+        app_data::check_time(self.created_at, server_now)?;
+        app_data::check_text(&self.plaintext)?;
         blob::parse(self.plaintext.as_bytes())
             .map(|_| ())
             .map_err(|_| Error::InvalidArgument { what: "read-state blob" })

@@ -11,7 +11,7 @@ use super::sync::{CallId, Context, Effect, OpId, Sync};
 use crate::clock::{Millis, Now, ServerTime};
 use crate::entropy::Entropy;
 use crate::error::{Error, NetworkFailure, Refusal, StorageKind};
-use crate::event::{Batch, SharedEvent, Verifier, kinds};
+use crate::event::{Batch, SharedEvent, Verifier, app_data, kinds};
 use crate::identity::{LocalCipher, Secret, SelfCipher as _};
 use crate::ids::{ChannelId, SlotId};
 use crate::journal::{Fresh, Key, Mark, Mutation, NoFacts, Read, Record, apply};
@@ -285,7 +285,12 @@ impl World {
     }
 
     pub(super) fn event(&self, slot: SlotId, at: u64, content: &str) -> SharedEvent {
-        self.me.sign(template(30078, at, &[&["d", &blob::d_value(slot)], &["t", "read-state"]], content))
+        self.me.sign(template(
+            30078,
+            at,
+            &[&["d", &app_data::read_state_coordinate(slot)], &["t", "read-state"]],
+            content,
+        ))
     }
 
     /// The relay stores it without pushing it.
@@ -308,7 +313,7 @@ impl World {
 
     /// What the relay's copy of a slot says, decrypted.
     pub(super) fn contents(&self, slot: SlotId) -> Option<BTreeMap<Key, u32>> {
-        let event = self.stored.get(&blob::d_value(slot))?;
+        let event = self.stored.get(&app_data::read_state_coordinate(slot))?;
         Some(blob::parse(self.cipher.decrypt(&event.content).unwrap().as_bytes()).unwrap().state.frontiers)
     }
 
@@ -391,7 +396,7 @@ impl World {
                 self.log.push(Step::Seal);
                 self.check_sealed(&job.plaintext);
                 let content = self.cipher.encrypt(&job.plaintext, job.nonce).unwrap();
-                let tags = blob::tags(job.slot);
+                let tags = app_data::tags(&app_data::read_state_coordinate(job.slot), app_data::READ_STATE);
                 let mut event = Template { kind: kinds::APP_DATA, created_at: job.created_at, tags, content };
                 if let Some(tamper) = &self.tamper {
                     event = tamper(event, &self.me);

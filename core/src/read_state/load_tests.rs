@@ -115,7 +115,7 @@ fn rows_9_6_and_13_14_an_unreadable_coordinate() {
     let stranger = crate::identity::LocalCipher::new(&secret).unwrap();
     let foreign = ada.event(slot(8), T0, &stranger.encrypt_as_peer(b"{}", [1; 32]).unwrap());
     for bad in [garbage, version, foreign] {
-        world.stored.remove(&super::blob::d_value(slot(8)));
+        world.stored.remove(&crate::event::app_data::read_state_coordinate(slot(8)));
         world.store(&bad);
         if world.loads.is_empty() {
             world.connect();

@@ -29,6 +29,8 @@ mod harness;
 #[cfg(test)]
 mod load_tests;
 #[cfg(test)]
+mod model_tests;
+#[cfg(test)]
 mod publish_tests;
 #[cfg(test)]
 mod sim_tests;

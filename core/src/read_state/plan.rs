@@ -15,6 +15,7 @@ use super::blob;
 use super::discovery::Snapshot;
 use crate::entropy::Entropy;
 use crate::error::Error;
+use crate::event::app_data;
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Key, Record, bytes};
 use crate::limits;
@@ -261,7 +262,7 @@ pub fn lost_slot(record: &Record, seen: &Sightings) -> Option<SlotId> {
 
 /// Slots that are ours, for a filter.
 pub fn d_values(slots: &BTreeSet<SlotId>) -> Vec<String> {
-    slots.iter().map(|slot| blob::d_value(*slot)).collect()
+    slots.iter().map(|slot| app_data::read_state_coordinate(*slot)).collect()
 }
 
 #[cfg(test)]

@@ -337,7 +337,7 @@ fn row_9_29_the_signers_output_is_checked() {
         u
     }));
     let mut place = world_with(Box::new(|mut u, _| {
-        u.tags[0][1] = super::blob::d_value(slot(5));
+        u.tags[0][1] = crate::event::app_data::read_state_coordinate(slot(5));
         u
     }));
     let other = World::new().peer(slot(PRIMARY), T0, &[(&channel(9), 1)]).content.clone();

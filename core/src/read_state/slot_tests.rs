@@ -214,7 +214,7 @@ fn a_deleted_slot_is_published_again() {
     world.read_all((0..820).map(channel), T0);
     world.flush().unwrap();
     let spill = world.record.slots()[1];
-    world.stored.remove(&super::blob::d_value(spill));
+    world.stored.remove(&crate::event::app_data::read_state_coordinate(spill));
     world.read(channel(1), T0 + 1);
     world.flush().unwrap();
     assert_eq!(publishes(&world), 4);

@@ -3,7 +3,7 @@
 //! Everything is decided at the call. Because all saves go through one queue in call order, a later action meets the record that
 //! an earlier one left, and the order of calls is the order of effects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dwell::message_covers;
 use super::{Facts, Intent, MessageFact, horizon};
@@ -104,6 +104,49 @@ fn owned_marks(channel: ChannelId, messages: &[MessageFact]) -> BTreeSet<LocalKe
 pub fn has_owned_mark(channel: ChannelId, facts: &impl Facts) -> bool {
     let messages = facts.messages(channel);
     owned_marks(channel, &messages).iter().any(|k| facts.mark_revision(k).is_some())
+}
+
+/// The message a menu was opened on and the loaded replies below it, without quiet ones below (`unread.md` 2.3, 7.5).
+///
+/// Fails with `denied`, `not_found` (not retained) or `invalid_target` (a quiet agent message has no such action).
+pub fn subtree(channel: ChannelId, id: EventId, facts: &impl Facts) -> Result<Vec<MessageFact>, Error> {
+    manual_key(&Target::Message(channel, id), facts)?;
+    let messages = facts.messages(channel);
+    let mut replies: BTreeMap<EventId, Vec<&MessageFact>> = BTreeMap::new();
+    for m in messages.iter().filter(|m| m.id != id && m.resolved_root.is_some()) {
+        if let Some(reference) = m.reference {
+            replies.entry(reference.parent).or_default().push(m);
+        }
+    }
+    let mut rows: Vec<MessageFact> = messages.iter().filter(|m| m.id == id).copied().collect();
+    let mut next = vec![id];
+    // Each parent's replies are taken once, so a cycle ends.
+    while let Some(below) = next.pop().map(|parent| replies.remove(&parent).unwrap_or_default()) {
+        next.extend(below.iter().map(|m| m.id));
+        rows.extend(below.into_iter().filter(|m| !m.quiet).copied());
+    }
+    Ok(rows)
+}
+
+/// Reads rows of a [`subtree`] and ends the manual marks on them; with `last`, the channel's hint too: nothing else is kept unread.
+///
+/// Fails with `read_only` where this device writes no frontiers and some row is not read already (7.28).
+pub fn mark_rows_read(
+    channel: ChannelId,
+    rows: &[MessageFact],
+    last: bool,
+    facts: &impl Facts,
+) -> Result<Intent, Error> {
+    let wanted = || rows.iter().filter(|m| !m.own && !m.quiet);
+    let mut intent = Intent { witnesses: rows.iter().map(|m| m.id).collect(), ..Intent::default() };
+    if facts.can_write_frontiers() {
+        intent.read.marks.extend(wanted().map(|m| Mark::always(Key::Message(m.id), m.created_at)));
+    } else if wanted().any(|m| m.beyond_frontier) {
+        return Err(Error::ReadOnly);
+    }
+    intent.read.clear.extend(rows.iter().map(|m| LocalKey::Message(m.id)));
+    intent.read.clear.extend(last.then_some(LocalKey::MessageForce(channel)));
+    Ok(intent)
 }
 
 /// Checks that a target may be marked unread or cleared, and names its key. A thread needs its root retained and undeleted, a message

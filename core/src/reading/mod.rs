@@ -3,7 +3,8 @@
 //! An app reports viewports. A report that is active and settled and shows something starts a *lease*: it remembers the journal
 //! revision and the rows shown. When the lease is 300 ms old it is turned into [`Intent`]s, each one transaction: at a channel's or
 //! thread's bottom the catch-up first, then the visible rows; a DM is read whole. Every other report replaces the lease, so
-//! only what was visible at both ends of the dwell is read. Explicit actions make intents of the same form ([`explicit`]).
+//! only what was visible at both ends of the dwell is read. Explicit actions make intents of the same form ([`explicit`]);
+//! what they keep unread for as long as a channel is looked at is remembered here too ([`Visits`]).
 //!
 //! Invariants: values come from signed times, never from a clock, except in "mark channel read"; no prefix frontier goes to the time of
 //! a message dated more than 900 s ahead (R12); nothing is written on a channel that is not accessible; an intent names
@@ -13,6 +14,7 @@
 
 mod dwell;
 pub mod explicit;
+mod visit;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,8 @@ use crate::journal::{Key, LocalKey, Mark, Read};
 use crate::limits;
 use crate::model::Viewport;
 use crate::order::RowKey;
+
+pub use visit::{Step, VisitId, Visits};
 
 /// What reading needs to know of one retained, undeleted message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

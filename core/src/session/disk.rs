@@ -67,8 +67,11 @@ pub(super) async fn journal_line(
 ) {
     let store: Shared<Box<dyn JournalStore>> = Arc::new(Mutex::new(store));
     let mut publisher: Option<PublisherLock> = None;
+    tidy(blocking, &store).await;
     while let Some(job) = jobs.recv().await {
-        let store = store.clone();
+        let is_save = matches!(job, JournalJob::Save { .. });
+        let shared = &store;
+        let store = shared.clone();
         let report = match job {
             JournalJob::Save { op, mutation, facts, cancel } => {
                 hook.before_save().await;
@@ -104,6 +107,18 @@ pub(super) async fn journal_line(
         if inputs.send(report).await.is_err() {
             return;
         }
+        // Only once the answer is out.
+        if is_save {
+            tidy(blocking, shared).await;
+        }
+    }
+}
+
+/// What cannot be tidied makes later updates slower, no more; a disk that is full says so when something is saved.
+async fn tidy(blocking: Blocking, store: &Shared<Box<dyn JournalStore>>) {
+    let store = store.clone();
+    if let Err(error) = store_work(blocking, move || lock(&store).tidy()).await {
+        tracing::debug!(code = error.code(), "the journal could not be tidied");
     }
 }
 

@@ -201,6 +201,31 @@ impl Session {
         }
     }
 
+    /// A person came to a channel to look at it: ends the mark that [`Session::mark_message_unread`] left behind on an earlier visit. Once a
+    /// visit; what is forced in the current one stays. A jump to one message or thread is no such visit. Fails with `denied` or `storage`.
+    pub async fn enter_channel(&self, channel: ChannelId) -> Result<(), Error> {
+        self.sender.call(Call::EnterChannel(channel)).await.and_then(done)
+    }
+
+    /// The person left it: messages marked unread during the visit count by what was read again, and the channel stays marked
+    /// until it is entered again. What was asked for during the visit and is not saved yet fails with `cancelled`.
+    pub async fn leave_channel(&self, channel: ChannelId) -> Result<(), Error> {
+        self.sender.call(Call::LeaveChannel(channel)).await.and_then(done)
+    }
+
+    /// Marks a message and its loaded replies unread for as long as the channel is being looked at, on this device only. Fails with
+    /// `denied`, `not_found`, `invalid_target` (a quiet agent message), `capacity`, `cancelled` (the visit or access ended, or a
+    /// message was deleted) or `storage`.
+    pub async fn mark_message_unread(&self, channel: ChannelId, message: EventId) -> Result<Receipt, Error> {
+        self.save(Call::MarkMessageUnread(channel, message)).await
+    }
+
+    /// Marks a message and its loaded replies read and ends the manual marks on them. Fails as [`Session::mark_message_unread`] does,
+    /// and with `read_only` where this device cannot write what was read and some of them are unread.
+    pub async fn mark_message_read(&self, channel: ChannelId, message: EventId) -> Result<Receipt, Error> {
+        self.save(Call::MarkMessageRead(channel, message)).await
+    }
+
     /// Marks a target unread, on this device only.
     pub async fn mark_unread(&self, target: Target) -> Result<Receipt, Error> {
         self.save(Call::MarkUnread(target)).await

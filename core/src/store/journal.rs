@@ -53,6 +53,17 @@ pub enum Saved {
 }
 
 impl Saved {
+    /// How an update ended that came to `diff`: with the whole `record` where the holder has not been given yet what another process wrote.
+    pub(super) fn of(diff: Diff, undelivered: &mut bool, record: &Record) -> Self {
+        if std::mem::take(undelivered) {
+            Self::Replaced(Box::new(record.clone()))
+        } else if diff.is_empty() {
+            Self::Unchanged
+        } else {
+            Self::Changed(diff)
+        }
+    }
+
     /// Brings a held record up to date.
     pub fn adopt_into(self, record: &mut Record) {
         match self {
@@ -117,6 +128,10 @@ pub trait JournalStore: Send {
     /// The right to publish for this partition; none while somebody else holds it.
     fn try_publisher_lock(&mut self) -> Result<Option<PublisherLock>, Error>;
 
+    /// Does ahead what would make a coming update slow: writes the log back and makes room in it. To be called when nobody waits, after
+    /// opening and after updates; cheap when there is nothing to do. Changes nothing that anybody can read.
+    fn tidy(&mut self) -> Result<(), Error>;
+
     /// Deletes this partition, follow choices included, and nothing else; later updates fail with [`Error::Cancelled`].
     fn leave(&mut self) -> Result<(), Error>;
 
@@ -145,6 +160,8 @@ pub enum Effect {
     Delete,
     /// Before a checkpoint.
     Checkpoint,
+    /// Before room is made in the log.
+    Reserve,
 }
 
 /// Fault points, for tests: an error returned here happens to the store.

@@ -1,7 +1,7 @@
 //! One row, from the event as it was sent, what changed it, and the row above. Facts for drawing only: the app decides how it
 //! looks.
 
-use super::RowFacts;
+use super::{RowFacts, notice};
 use crate::event::{Event, display_text, kinds};
 use crate::ids::PublicKey;
 use crate::model::{Reaction, RowKind, TimelineRow};
@@ -45,7 +45,11 @@ pub(super) fn row(
         author,
         author_name: facts.name(&author).unwrap_or_else(|| short(&author)),
         kind,
-        text: edit.map_or_else(|| event.text(), |e| display_text(event.kind, &e.content)),
+        text: match edit {
+            Some(edit) => display_text(event.kind, &edit.content),
+            None if kind == RowKind::Notice => notice::sentence(&event.content, &|person| facts.name(person)),
+            None => event.text(),
+        },
         edited: edit.is_some(),
         own: author == *facts.viewer(),
         mentioned: event.mentions(facts.viewer_hex(), relay),

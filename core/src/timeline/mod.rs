@@ -12,13 +12,14 @@
 //! rows; the line is never the viewer's own row and never a thread's root.
 
 mod draw;
+mod notice;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::event::Event;
 use crate::ids::{ChannelId, EventId, PublicKey};
-use crate::model::{TimelineRow, TimelineState};
+use crate::model::{RowKind, TimelineRow, TimelineState};
 use crate::order::RowKey;
 use crate::window::{Opening, TimelineKey, View};
 use draw::Neighbour;
@@ -68,6 +69,8 @@ struct Entry {
     row: Arc<TimelineRow>,
     /// The row above when it was drawn, and whether a gap was between.
     above: (Option<EventId>, bool),
+    /// Whom a notice names, beside the author.
+    named: Vec<PublicKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,9 +123,16 @@ impl Timelines {
     /// A person's name changed.
     pub fn touch_author(&mut self, person: &PublicKey) {
         for projection in self.open.values_mut() {
-            let by = projection.entries.iter().filter(|e| e.row.author == *person).map(|e| e.key.id);
+            let names = |e: &&Entry| e.row.author == *person || e.named.contains(person);
+            let by = projection.entries.iter().filter(names).map(|e| e.key.id);
             projection.touched.extend(by.collect::<Vec<_>>());
         }
+    }
+
+    /// Whose names the rows of a timeline show.
+    pub fn people(&self, key: &TimelineKey) -> BTreeSet<PublicKey> {
+        let entries = self.open.get(key).into_iter().flat_map(|p| &p.entries);
+        entries.flat_map(|e| e.named.iter().copied().chain([e.row.author])).collect()
     }
 
     /// Everything may look different: the relay's key became known, or thread marks of a whole channel changed.
@@ -223,11 +233,12 @@ impl Projection {
                 }
                 let row = Arc::new(row);
                 diffs.push(RowDiff::Update { index, row: row.clone() });
-                entries.push(Entry { key: *key, row, above });
+                entries.push(Entry { row, above, ..known });
             } else {
                 let row = Arc::new(self.draw(view, event, entries.last(), after_gap, facts));
                 diffs.push(RowDiff::Insert { index, row: row.clone() });
-                entries.push(Entry { key: *key, row, above });
+                let named = if row.kind == RowKind::Notice { notice::people(&event.content) } else { Vec::new() };
+                entries.push(Entry { key: *key, row, above, named });
             }
         }
         let index = entries.len();

@@ -15,6 +15,7 @@ mod projection;
 mod queries;
 mod rules;
 mod snapshot;
+mod sorted;
 
 #[cfg(test)]
 mod tests;

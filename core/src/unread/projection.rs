@@ -18,13 +18,14 @@
 //! Invariants, which the oracle checks: totals equal what counting anew gives; a message's stored state is what [`super::rules`]
 //! says of its stored facts, except while it is queued. Reset paths build everything anew from evidence.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::evidence::IdMap;
 
 use super::dirty::Dirty;
 use super::marks::{MarkKey, MarkSource, Register};
 use super::rules::{Facts, State, evaluate};
+use super::sorted::Sorted;
 use crate::evidence::Handle;
 use crate::ids::{ChannelId, EventId};
 use crate::order::RowKey;
@@ -37,29 +38,36 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Msg(pub(super) u32);
 
-/// Lowest id: with a time, the key before all rows of that second.
-const LOWEST: EventId = EventId([0; 32]);
-
+/// What evaluation needs comes first and fills one line of the processor's cache: marking a thousand messages read is bound by how
+/// many such lines it fetches (P7).
+#[repr(C, align(64))]
 pub(super) struct Message {
-    /// Its channel.
-    pub(super) home: ChannelId,
     pub(super) channel: u32,
     pub(super) thread: u32,
-    pub(super) key: RowKey,
-    pub(super) handle: Handle,
-    pub(super) parent: EventId,
-    pub(super) claimed: EventId,
+    frontier: i64,
+    register: Option<Box<Register>>,
     pub(super) facts: Facts,
     pub(super) state: State,
-    frontier: i64,
-    register: Option<Register>,
-    next_sibling: u32,
-    next_claimant: u32,
     queued: bool,
     /// Its relation to conversations must be asked anew.
     unrelated: bool,
     /// Its look-up was asked for since then.
     wanted: bool,
+    pub(super) key: RowKey,
+    /// Its channel.
+    pub(super) home: ChannelId,
+    pub(super) handle: Handle,
+    next_sibling: u32,
+    next_claimant: u32,
+    pub(super) parent: EventId,
+    pub(super) claimed: EventId,
+}
+
+/// A message among those of its scope, ordered by its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member {
+    pub(super) key: RowKey,
+    pub(super) msg: Msg,
 }
 
 /// What a scope counts.
@@ -91,16 +99,18 @@ impl Totals {
 struct Marks {
     frontier: i64,
     catch_up: i64,
-    register: Option<Register>,
+    register: Option<Box<Register>>,
 }
 
+/// Aligned, so that a live event touches two lines of the processor's cache here, whatever the number of channels (P6).
+#[repr(C, align(64))]
 pub(super) struct Channel {
     pub(super) id: ChannelId,
-    pub(super) is_dm: bool,
     marks: Marks,
-    /// Live messages, newest first.
-    pub(super) members: BTreeMap<RowKey, Msg>,
     pub(super) totals: Totals,
+    pub(super) is_dm: bool,
+    /// Live messages, newest first.
+    pub(super) members: Sorted<Member>,
     /// Threads with listed replies.
     pub(super) active: BTreeSet<u32>,
     /// Threads with live replies.
@@ -111,10 +121,10 @@ pub(super) struct Thread {
     pub(super) root: EventId,
     marks: Marks,
     /// Live replies, newest first.
-    pub(super) members: BTreeMap<RowKey, Msg>,
+    pub(super) members: Sorted<Member>,
     pub(super) totals: Totals,
     /// Unread replies of thread activity, newest first.
-    pub(super) listed: BTreeSet<RowKey>,
+    pub(super) listed: Sorted<RowKey>,
 }
 
 #[derive(Default)]
@@ -129,7 +139,7 @@ pub(super) struct Projection {
     /// Last reply by (channel, parent) and by (channel, claimed root); the others follow in the messages.
     by_parent: IdMap<Place, u32>,
     by_claimed: IdMap<Place, u32>,
-    by_time: BTreeSet<(u64, Msg)>,
+    by_time: Sorted<(u64, Msg)>,
     /// Messages at or before this second are read (R17); −1 when none is.
     floor: i64,
     queue: Vec<Msg>,
@@ -150,9 +160,14 @@ impl Marks {
         Self {
             frontier: signed(marks.frontier(frontier)),
             catch_up: signed(marks.frontier(catch_up)),
-            register: if marks.has_registers() { marks.register(frontier) } else { None },
+            register: register(frontier, marks),
         }
     }
+}
+
+/// Kept apart from what is always looked at: hardly any key has one.
+fn register(key: MarkKey, marks: &dyn MarkSource) -> Option<Box<Register>> {
+    if marks.has_registers() { marks.register(key).map(Box::new) } else { None }
 }
 
 impl Projection {
@@ -198,7 +213,7 @@ impl Projection {
             id,
             is_dm,
             marks: Marks::of(MarkKey::Channel(id), MarkKey::Activity(id), marks),
-            members: BTreeMap::new(),
+            members: Sorted::default(),
             totals: Totals::default(),
             active: BTreeSet::new(),
             threads: BTreeSet::new(),
@@ -214,9 +229,9 @@ impl Projection {
         let thread = Thread {
             root,
             marks: Marks::of(MarkKey::Thread(root), MarkKey::ThreadActivity(root), marks),
-            members: BTreeMap::new(),
+            members: Sorted::default(),
             totals: Totals::default(),
-            listed: BTreeSet::new(),
+            listed: Sorted::default(),
         };
         let ix = match self.free_threads.pop() {
             Some(ix) => {
@@ -268,7 +283,7 @@ impl Projection {
             facts: Facts { is_forced: marks.is_marked(id), ..facts },
             state: State::default(),
             frontier: signed(marks.frontier(id)),
-            register: if marks.has_registers() { marks.register(id) } else { None },
+            register: register(id, marks),
             next_sibling,
             next_claimant,
             queued: false,
@@ -284,9 +299,8 @@ impl Projection {
         if is_live {
             self.by_time.insert((key.created_at, msg));
             if let Some(channel) = self.channels.get_mut(channel as usize) {
-                channel.members.insert(key, msg);
-                let is_latest = channel.members.first_key_value().is_some_and(|(first, _)| *first == key);
-                if is_latest {
+                channel.members.insert(Member { key, msg });
+                if channel.members.first().is_some_and(|first| first.key == key) {
                     self.dirty.channels.push(channel.id);
                 }
             }
@@ -310,8 +324,8 @@ impl Projection {
         self.set_thread(msg, None, &super::marks::NoMarks);
         self.by_time.remove(&(key.created_at, msg));
         if let Some(channel) = self.channels.get_mut(channel as usize) {
-            let was_latest = channel.members.first_key_value().is_some_and(|(first, _)| *first == key);
-            channel.members.remove(&key);
+            let was_latest = channel.members.first().is_some_and(|first| first.key == key);
+            channel.members.remove(&Member { key, msg });
             if was_latest {
                 self.dirty.channels.push(channel.id);
             }
@@ -329,7 +343,7 @@ impl Projection {
         // Its part of the totals moves with it.
         self.apply(msg, State::default());
         if let Some(thread) = self.threads.get_mut(old as usize) {
-            thread.members.remove(&key);
+            thread.members.remove(&Member { key, msg });
             if thread.members.is_empty() {
                 let root = thread.root;
                 self.thread_ids.remove(&root);
@@ -344,7 +358,7 @@ impl Projection {
             message.thread = new;
         }
         if let Some(thread) = self.threads.get_mut(new as usize) {
-            thread.members.insert(key, msg);
+            thread.members.insert(Member { key, msg });
         }
         self.apply(msg, state);
         self.queue(msg, false);
@@ -430,7 +444,7 @@ impl Projection {
         let (channel_frontier, message_frontier) = (channel.marks.frontier, message.frontier);
         let thread_frontier = thread.map_or(-1, |t| t.marks.frontier);
         let generic = channel_frontier.max(message_frontier).max(thread_frontier);
-        let active = |register: &Option<Register>, frontier: i64| {
+        let active = |register: &Option<Box<Register>>, frontier: i64| {
             register.as_ref().is_some_and(|r| r.is_active(known(frontier)))
         };
         let overridden = active(&message.register, generic)
@@ -496,14 +510,15 @@ impl Projection {
         let (low, high) = (old.min(floor), old.max(floor));
         let Some(high) = known(high) else { return };
         let low = known(low).map_or(0, |low| low.saturating_add(1));
-        let passed: Vec<_> = self.by_time.range((low, Msg(0))..=(high, Msg(NONE))).map(|(_, msg)| *msg).collect();
+        let passed: Vec<_> =
+            self.by_time.range(|(at, _)| *at < low, |(at, _)| *at <= high).map(|(_, msg)| *msg).collect();
         self.queue_all(passed, false);
     }
 
     /// The earliest live message above the floor.
     pub(super) fn next_above_floor(&self) -> Option<u64> {
         let above = known(self.floor).map_or(0, |floor| floor.saturating_add(1));
-        self.by_time.range((above, Msg(0))..).next().map(|(at, _)| *at)
+        self.by_time.range(|(at, _)| *at < above, |_| true).next().map(|(at, _)| *at)
     }
 
     /// The channel's type changed between DM and anything else.
@@ -511,7 +526,7 @@ impl Projection {
         let Some(ix) = self.channel_ids.get(&id).copied() else { return };
         let Some(channel) = self.channels.get_mut(ix as usize) else { return };
         if std::mem::replace(&mut channel.is_dm, is_dm) != is_dm {
-            let all = channel.members.values().copied().collect();
+            let all = channel.members.iter().map(|member| member.msg).collect();
             self.queue_all(all, false);
         }
     }
@@ -548,28 +563,24 @@ impl Projection {
         let key = MarkKey::Message(message.key.id);
         message.facts.is_forced = marks.is_marked(key);
         message.frontier = signed(marks.frontier(key));
-        message.register = if marks.has_registers() { marks.register(key) } else { None };
+        message.register = register(key, marks);
         self.queue(msg, false);
     }
 }
 
 /// Members a change of a scope's marks can concern: those dated between the old and the new value. A register can turn with the
 /// frontier, and then concerns all.
-fn reached(members: &BTreeMap<RowKey, Msg>, old: &Marks, new: &Marks, has_registers: bool) -> Vec<Msg> {
+fn reached(members: &Sorted<Member>, old: &Marks, new: &Marks, has_registers: bool) -> Vec<Msg> {
     if has_registers || old.register != new.register {
-        return members.values().copied().collect();
+        return members.iter().map(|member| member.msg).collect();
     }
     let mut found = Vec::new();
     for (was, is) in [(old.frontier, new.frontier), (old.catch_up, new.catch_up)] {
         let (low, high) = (was.min(is), was.max(is));
-        if low == high {
-            continue;
-        }
-        let Some(high) = known(high) else { continue };
-        let from = RowKey::new(high, LOWEST);
-        match known(low) {
-            Some(low) => found.extend(members.range(from..RowKey::new(low, LOWEST)).map(|(_, msg)| *msg)),
-            None => found.extend(members.range(from..).map(|(_, msg)| *msg)),
+        // Newest first: from the first that is not past the greater value, to the first that is not past the lesser.
+        let past = |member: &Member, value: i64| signed(Some(member.key.created_at)) > value;
+        if low < high {
+            found.extend(members.range(|m| past(m, high), |m| past(m, low)).map(|member| member.msg));
         }
     }
     found

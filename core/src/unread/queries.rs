@@ -8,7 +8,6 @@ use crate::event::SharedEvent;
 use crate::ids::{ChannelId, EventId, Target};
 use crate::limits;
 use crate::model::{ChannelType, Manual};
-use crate::order::RowKey;
 
 /// One retained message as evaluated now.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +106,7 @@ impl Unread {
     /// Live messages of a channel, newest first.
     pub fn members(&self, channel: ChannelId) -> impl DoubleEndedIterator<Item = MessageView<'_>> {
         let members = self.projection.channel(channel).filter(|_| self.access.is_allowed(channel));
-        members.into_iter().flat_map(|c| c.members.values()).filter_map(|msg| self.view_of(*msg))
+        members.into_iter().flat_map(|c| c.members.iter()).filter_map(|member| self.view_of(member.msg))
     }
 
     fn view_of(&self, msg: Msg) -> Option<MessageView<'_>> {
@@ -117,7 +116,7 @@ impl Unread {
     /// Live replies that resolve to a root, newest first.
     pub fn replies(&self, root: &EventId) -> impl DoubleEndedIterator<Item = MessageView<'_>> {
         let members = self.projection.thread(root);
-        members.into_iter().flat_map(|t| t.members.values()).filter_map(|msg| self.view_of(*msg))
+        members.into_iter().flat_map(|t| t.members.iter()).filter_map(|member| self.view_of(member.msg))
     }
 
     /// Time of the newest live message of a channel, own and read ones, replies and quiet ones included. With `server`, the
@@ -127,16 +126,15 @@ impl Unread {
             return None;
         }
         let horizon = server.map_or(u64::MAX, |now| now.saturating_add(limits::RELAY_DRIFT));
-        let from = RowKey::new(horizon, EventId([0; 32]));
-        self.projection.channel(channel)?.members.range(from..).next().map(|(key, _)| key.created_at)
+        let members = &self.projection.channel(channel)?.members;
+        members.range(|member| member.key.created_at > horizon, |_| true).next().map(|member| member.key.created_at)
     }
 
     /// Timeline rows of a channel dated at or before `until`, newest first.
     pub fn rows(&self, channel: ChannelId, until: u64) -> impl Iterator<Item = MessageView<'_>> {
-        let from = RowKey::new(until, EventId([0; 32]));
         let members = self.projection.channel(channel).filter(|_| self.access.is_allowed(channel));
-        let found = members.into_iter().flat_map(move |c| c.members.range(from..)).map(|(_, msg)| *msg);
-        found.filter_map(|msg| self.view_of(msg)).filter(|view| view.row)
+        let found = members.into_iter().flat_map(move |c| c.members.range(move |m| m.key.created_at > until, |_| true));
+        found.filter_map(|member| self.view_of(member.msg)).filter(|view| view.row)
     }
 
     /// The oldest unread timeline row of a channel, never the viewer's own (R28).

@@ -125,7 +125,7 @@ impl Unread {
             Target::Channel(_) => {
                 let scope = self.projection.channel(channel);
                 let counts = scope.map_or((0, 0, false), |c| shown(&c.totals));
-                let latest = scope.and_then(|c| c.members.first_key_value()).map(|(key, _)| key.id);
+                let latest = scope.and_then(|c| c.members.first()).map(|first| first.key.id);
                 counted(&self.evidence, channel, counts, latest, manual(target, None, marks))
             }
             Target::Thread(_, root) => {

@@ -12,7 +12,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use waggle::identity::MemorySecrets;
-use waggle::session::{Config, Credential, Waggle};
+use waggle::session::{Client, Config, Credential, Session, Waggle};
 use waggle_test_relay::admin::{Bring, NewChannel};
 use waggle_test_relay::{Event as RelayEvent, Keys, Relay, RelayClock as _, RelayConfig, SystemClock, sha256};
 
@@ -20,6 +20,7 @@ use crate::app::{App, Event, Settings};
 use crate::driver::{Driver, wait_until};
 use crate::embedded::Line;
 use crate::terminal::FRAME;
+use crate::waits::taken_away;
 use crate::{run, ui};
 
 const CHANNELS: usize = 300;
@@ -31,6 +32,8 @@ const HOST: &str = "127.0.0.1:7447";
 pub struct Measured {
     /// Milliseconds of each frame, sorted.
     pub frames: Vec<f64>,
+    /// Those during which the system did not give the processor to somebody else, sorted: what frames cost by themselves.
+    pub undisturbed: Vec<f64>,
     /// Channels in the list.
     pub channels: usize,
     /// Channels with something unread in the end.
@@ -40,9 +43,13 @@ pub struct Measured {
 impl Measured {
     /// The value that so many percent of the frames do not exceed.
     pub fn percentile(&self, percent: usize) -> f64 {
-        let at = (self.frames.len() * percent / 100).min(self.frames.len().saturating_sub(1));
-        self.frames.get(at).copied().unwrap_or(0.0)
+        percentile(&self.frames, percent)
     }
+}
+
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted.get(at).copied().unwrap_or(0.0)
 }
 
 /// Measures and says what came out.
@@ -52,10 +59,13 @@ pub async fn run() -> anyhow::Result<()> {
     writeln!(out, "{} channels, {EVENTS} events in one second, {} unread", measured.channels, measured.unread)?;
     let (half, most, worst) = (measured.percentile(50), measured.percentile(99), measured.percentile(100));
     writeln!(out, "{} frames: p50 {half:.2} ms, p99 {most:.2} ms, max {worst:.2} ms", measured.frames.len())?;
+    let own = &measured.undisturbed;
+    let (half, worst) = (percentile(own, 50), percentile(own, 100));
+    writeln!(out, "{} of them undisturbed by other processes: p50 {half:.2} ms, max {worst:.2} ms", own.len())?;
     Ok(())
 }
 
-fn channel_id(n: usize) -> String {
+pub(crate) fn channel_id(n: usize) -> String {
     let hash = sha256(format!("waggle/frames/channel/{n}").as_bytes());
     let hex: String = hash[..16].iter().map(|b| format!("{b:02x}")).collect();
     format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
@@ -93,8 +103,17 @@ fn crowd(channels: usize, events: usize) -> anyhow::Result<Crowd> {
     Ok(Crowd { relay, viewer, events })
 }
 
-/// Draws frames while the events arrive, spread over a second.
-pub async fn measure(channels: usize, events: usize) -> anyhow::Result<Measured> {
+/// What [`opened`] makes. Files and client live as long as the session.
+pub(crate) struct Opened {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) client: Client,
+    pub(crate) session: Session,
+    pub(crate) relay: Relay,
+    pub(crate) events: Vec<RelayEvent>,
+}
+
+/// A session with such a community, its channels listed and read once; and the messages to come.
+pub(crate) async fn opened(channels: usize, events: usize) -> anyhow::Result<Opened> {
     let Crowd { relay, viewer, events } = crowd(channels, events)?;
     let dir = tempfile::tempdir()?;
     let line = Line::new(relay.clone(), "bench");
@@ -104,6 +123,12 @@ pub async fn measure(channels: usize, events: usize) -> anyhow::Result<Measured>
     let listed = wait_until(&session.sidebar(), Duration::from_secs(30), |s| s.rows.len() == channels).await;
     listed.context("the channels were not listed")?;
     session.ensure().await?;
+    Ok(Opened { dir, client, session, relay, events })
+}
+
+/// Draws frames while the events arrive, spread over a second.
+pub async fn measure(channels: usize, events: usize) -> anyhow::Result<Measured> {
+    let Opened { dir: _dir, client: _client, session, relay, events } = opened(channels, events).await?;
     let mut driver = Driver::new(session, App::new(Settings::default()));
     let mut terminal = Terminal::new(TestBackend::new(160, 50))?;
     picture(&mut driver, &mut terminal)?;
@@ -118,11 +143,16 @@ pub async fn measure(channels: usize, events: usize) -> anyhow::Result<Measured>
         }
         anyhow::Ok(())
     });
-    let mut frames = Vec::new();
+    let (mut frames, mut undisturbed) = (Vec::new(), Vec::new());
     while !arrivals.is_finished() {
+        let before = taken_away();
         let begun = Instant::now();
         picture(&mut driver, &mut terminal)?;
-        frames.push(begun.elapsed().as_secs_f64() * 1_000.0);
+        let spent = begun.elapsed().as_secs_f64() * 1_000.0;
+        frames.push(spent);
+        if taken_away() == before {
+            undisturbed.push(spent);
+        }
         tokio::time::sleep(FRAME.saturating_sub(begun.elapsed())).await;
     }
     arrivals.await??;
@@ -132,8 +162,9 @@ pub async fn measure(channels: usize, events: usize) -> anyhow::Result<Measured>
     let unread = rows.iter().filter(|r| r.observed.is_some_and(|n| n > 0)).count();
     let listed = rows.len();
     frames.sort_by(f64::total_cmp);
+    undisturbed.sort_by(f64::total_cmp);
     driver.close().await?;
-    Ok(Measured { frames, channels: listed, unread })
+    Ok(Measured { frames, undisturbed, channels: listed, unread })
 }
 
 fn picture(driver: &mut Driver, terminal: &mut Terminal<TestBackend>) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@
 //! | [`embedded`] | a relay in this process with a lived-in community, and how a second reader finds it |
 //! | [`tour`] | the guided tour, for a place without a terminal |
 //! | [`frames`] | how long a frame takes under load |
+//! | [`waits`] | how long reading a snapshot takes during a repair |
 //! | [`run`] | arguments, and what they lead to |
 //!
 //! The reader contains no rule about chat: it draws facts of the core and reports what it shows.
@@ -22,3 +23,4 @@ pub mod run;
 pub mod terminal;
 pub mod tour;
 pub mod ui;
+pub mod waits;

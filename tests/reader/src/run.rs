@@ -18,7 +18,7 @@ use crate::app::{App, Settings};
 use crate::driver::Driver;
 use crate::embedded::meeting::{self, Meeting};
 use crate::embedded::{Embedded, Options};
-use crate::{frames, terminal, tour};
+use crate::{frames, terminal, tour, waits};
 
 /// Where the key may stand for `--relay`.
 const KEY_VARIABLE: &str = "WAGGLE_NSEC";
@@ -77,6 +77,9 @@ pub struct Args {
     /// Measure frames: 300 channels, 1,000 events in a second.
     #[arg(long)]
     bench_frames: bool,
+    /// Measure how long reading a snapshot takes during a repair (P17).
+    #[arg(long)]
+    bench_waits: bool,
 }
 
 fn device_name(text: &str) -> Result<String, String> {
@@ -102,6 +105,9 @@ pub fn main(args: Args) -> anyhow::Result<()> {
 async fn choose(args: Args) -> anyhow::Result<()> {
     if args.bench_frames {
         return frames::run().await;
+    }
+    if args.bench_waits {
+        return waits::run().await;
     }
     let on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if args.tour || (!on_terminal && args.relay.is_none()) {

@@ -35,4 +35,6 @@ pub mod trace;
 pub mod transport;
 
 #[cfg(test)]
+mod session_tests;
+#[cfg(test)]
 mod tests;

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         trace: arguments.trace,
         jobs: arguments.jobs.unwrap_or_else(processors),
         driver,
+        threads: false,
     };
     match run_files(&expand(&arguments.paths), &options, &mut std::io::stdout().lock()) {
         Ok(summary) => ExitCode::from(summary.exit_code()),

@@ -29,7 +29,7 @@ use crate::driver::{
 use crate::transport::InProcess;
 
 /// Milliseconds a suspended app gives its session.
-const SUSPEND_MS: u64 = 5_000;
+pub const SUSPEND_MS: u64 = 5_000;
 
 /// Makes a device.
 pub fn make(env: DeviceEnv) -> anyhow::Result<Rc<dyn Driver>> {
@@ -120,17 +120,13 @@ impl Device {
             }
             Op::Backup | Op::Restore | Op::WipeCache => {
                 self.stopped()?;
-                self.move_files(&op).map_err(|why| Failure::usage(why.to_string()))
+                move_files(&self.env.dir, &op).map_err(|why| Failure::usage(why.to_string()))
             }
             Op::Open { .. } | Op::Older { .. } | Op::Close { .. } | Op::Show { .. } | Op::Hide { .. } => {
                 self.screen(op).await
             }
             other => Ok(ask(self.session()?, other).await?),
         }
-    }
-
-    fn data_dir(&self) -> PathBuf {
-        self.env.dir.join("data")
     }
 
     async fn start(&self) -> Result<(), Failure> {
@@ -140,43 +136,12 @@ impl Device {
             *starts += 1;
             *starts
         };
-        let gate = Arc::new(Gate(self.env.gate.clone()));
-        let config = Config {
-            data_dir: self.data_dir(),
-            secrets: Arc::new(MemorySecrets::new()),
-            transport: Arc::new(InProcess(self.env.link.clone())),
-            clock: self.env.clock.clone(),
-            seed: Some(self.env.seed.wrapping_mul(1_000).wrapping_add(starts)),
-            saves: gate.clone(),
-            disk: gate,
-            // So that a trace is the same every time.
-            blocking: Blocking::Inline,
-            mode: Mode::App,
-        };
-        let secret = Secret::from_bytes(self.env.secret)?;
-        let credential = if self.env.signs { Credential::Full(secret) } else { Credential::ReadOnly(secret) };
-        let client = Waggle::open(config)?;
-        client.sign_in(credential).await?;
+        let client = open_client(&self.env, starts).await?;
         let session = client.session(&self.env.origin)?;
         session.start().await?;
         let live = Live { session, timelines: BTreeMap::new(), surfaces: BTreeMap::new(), _client: client };
         *self.live.borrow_mut() = Some(live);
         Ok(())
-    }
-
-    fn move_files(&self, op: &Op) -> std::io::Result<()> {
-        let (data, aside) = (self.data_dir(), self.env.dir.join("backup"));
-        match op {
-            Op::Backup => {
-                remove(&aside, "")?;
-                copy(&data, &aside, "journal")
-            }
-            Op::Restore => {
-                remove(&data, "journal")?;
-                copy(&aside, &data, "journal")
-            }
-            _ => remove(&data, "cache"),
-        }
     }
 
     /// Timelines and surfaces.
@@ -258,6 +223,44 @@ impl Device {
             Observe::Sync => Fact::Sync(sync(&session.sync().current().value)),
             Observe::PrimarySlot => Fact::PrimarySlot { slot: Some(session.primary_slot().await?) },
         })
+    }
+}
+
+/// A client on a device's ground, signed in. `starts` counts them: a restarted process draws other numbers.
+pub async fn open_client(env: &DeviceEnv, starts: u64) -> Result<Client, Failure> {
+    let gate = Arc::new(Gate(env.gate.clone()));
+    let config = Config {
+        data_dir: env.dir.join("data"),
+        secrets: Arc::new(MemorySecrets::new()),
+        transport: Arc::new(InProcess(env.link.clone())),
+        clock: env.clock.clone(),
+        seed: Some(env.seed.wrapping_mul(1_000).wrapping_add(starts)),
+        saves: gate.clone(),
+        disk: gate,
+        // So that a trace is the same every time.
+        blocking: Blocking::Inline,
+        mode: Mode::App,
+    };
+    let secret = Secret::from_bytes(env.secret)?;
+    let credential = if env.signs { Credential::Full(secret) } else { Credential::ReadOnly(secret) };
+    let client = Waggle::open(config)?;
+    client.sign_in(credential).await?;
+    Ok(client)
+}
+
+/// Copies a stopped device's journal aside, puts it back, or deletes its cache.
+pub fn move_files(dir: &Path, op: &Op) -> std::io::Result<()> {
+    let (data, aside) = (dir.join("data"), dir.join("backup"));
+    match op {
+        Op::Backup => {
+            remove(&aside, "")?;
+            copy(&data, &aside, "journal")
+        }
+        Op::Restore => {
+            remove(&data, "journal")?;
+            copy(&aside, &data, "journal")
+        }
+        _ => remove(&data, "cache"),
     }
 }
 

@@ -429,7 +429,7 @@ impl Runner {
         self.judge().map_err(|why| anyhow!(why))
     }
 
-    async fn post(&mut self, spec: &EventSpec, quiet: bool) -> anyhow::Result<()> {
+    pub(crate) async fn post(&mut self, spec: &EventSpec, quiet: bool) -> anyhow::Result<()> {
         let mut slots = BTreeMap::new();
         if let Form::ReadState(blob) = &spec.form
             && let SlotSpec::OwnOf(name) = &blob.slot

@@ -84,7 +84,7 @@ impl Driver for Fake {
 
 fn options(trace: bool) -> Options {
     let make = |env: DeviceEnv| -> anyhow::Result<Rc<dyn Driver>> { Ok(Rc::new(Fake(env))) };
-    Options { seed: 1, trace, jobs: 2, driver: Some(Arc::new(make)) }
+    Options { seed: 1, trace, jobs: 2, driver: Some(Arc::new(make)), threads: false }
 }
 
 /// A file around some steps.
@@ -488,7 +488,8 @@ fn real_sessions_give_the_same_trace_every_time() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let files = expand(&[folder.join("sync"), folder.join("edges"), folder.join("presentation")]);
     let run = |jobs| {
-        let options = Options { seed: 7, trace: true, jobs, driver: Some(Arc::new(crate::native::make)) };
+        let options =
+            Options { seed: 7, trace: true, jobs, driver: Some(Arc::new(crate::native::make)), threads: false };
         let mut out = Vec::new();
         assert_eq!(run_files(&files, &options, &mut out).unwrap().failed, 0);
         String::from_utf8(out).unwrap()
@@ -505,7 +506,8 @@ fn real_sessions_give_the_same_trace_every_time() {
 /// The acceptance tests themselves.
 #[test]
 fn every_given_file_passes() {
-    let options = Options { seed: 1, trace: false, jobs: 2, driver: Some(Arc::new(crate::native::make)) };
+    let options =
+        Options { seed: 1, trace: false, jobs: 2, driver: Some(Arc::new(crate::native::make)), threads: false };
     let mut out = Vec::new();
     let summary = run_files(&cases(), &options, &mut out).unwrap();
     let failed: Vec<_> =

@@ -1,6 +1,6 @@
 //! The workspace's own tests and the ratio bench.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -10,13 +10,29 @@ use crate::say;
 use crate::tally::Tally;
 
 /// Runs a command, hands every line of its output to `line`, and says whether it succeeded.
-pub(crate) fn lines(mut command: Command, mut line: impl FnMut(&str)) -> anyhow::Result<bool> {
+pub(crate) fn lines(mut command: Command, line: impl FnMut(&str)) -> anyhow::Result<bool> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("starting a command")?;
     let output = child.stdout.take().context("no output to read")?;
+    hand_over(output, line)?;
+    Ok(child.wait()?.success())
+}
+
+/// The same, with the lines of its error output among those of its output.
+pub(crate) fn all_lines(mut command: Command, line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    let (output, end) = std::io::pipe()?;
+    let mut child =
+        command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).spawn().context("starting a command")?;
+    // The command holds the other ends of the pipe, too; it would never be seen to end.
+    drop(command);
+    hand_over(output, line)?;
+    Ok(child.wait()?.success())
+}
+
+fn hand_over(output: impl Read, mut line: impl FnMut(&str)) -> anyhow::Result<()> {
     for read in BufReader::new(output).split(b'\n') {
         line(&String::from_utf8_lossy(&read.context("reading the output")?));
     }
-    Ok(child.wait()?.success())
+    Ok(())
 }
 
 /// The cargo that runs this program, in the workspace.
@@ -62,11 +78,20 @@ pub(crate) fn crash(root: &Path, kills: u32) -> anyhow::Result<bool> {
     lines(command, say)
 }
 
-/// `cargo bench` of the ratios.
+/// `cargo bench` of the ratios. Without arguments, or when it is named, also P17, which takes a session and a relay: the reader measures it.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
+    let is_wanted = |promise: &str| {
+        let mut named = arguments.iter().filter(|argument| argument.starts_with('P')).peekable();
+        named.peek().is_none() || named.any(|argument| argument == promise)
+    };
     let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
     command.args(arguments);
-    lines(command, say)
+    let mut fine = lines(command, say)?;
+    if is_wanted("P17") {
+        let reader = cargo(root, &["run", "--release", "--quiet", "-p", "waggle-reader", "--", "--bench-waits"]);
+        fine &= lines(reader, say)?;
+    }
+    Ok(fine)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! apt and this is the root user, else it is asked for. (Building this very program needs a C compiler as linker;
 //! `.ci/run` takes care of that on a machine without one.)
 
+use std::fs::{self, File};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -15,6 +17,26 @@ pub(crate) type Tool = (&'static str, &'static str, &'static str);
 
 /// What the Rust suites need beside Rust: a C compiler, for SQLite and the signature library.
 pub(crate) const FOR_RUST: [Tool; 1] = [("cc", "--version", "build-essential")];
+
+/// Where what was set up or downloaded is kept, outside the work tree: `WAGGLE_CACHE`, else `~/.cache/waggle`.
+pub(crate) fn cache() -> anyhow::Result<PathBuf> {
+    let named = std::env::var_os("WAGGLE_CACHE").filter(|named| !named.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/waggle"));
+    let folder = named.or_else(home).context("neither WAGGLE_CACHE nor HOME is set")?;
+    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+    Ok(folder.canonicalize()?)
+}
+
+/// Waits until no other run holds the lock of this name, and holds it until the answer is dropped or the process ends.
+pub(crate) fn lock(name: &str) -> anyhow::Result<File> {
+    let path = cache()?.join(format!("{name}.lock"));
+    let file = File::create(&path).with_context(|| format!("opening {}", path.display()))?;
+    file.lock().with_context(|| format!("waiting for {}", path.display()))?;
+    Ok(file)
+}
+
+/// So many lines of a failed command's output are shown.
+const LAST_LINES: usize = 15;
 
 /// Makes sure that these programs are there.
 pub(crate) fn tools(needed: &[Tool]) -> anyhow::Result<()> {
@@ -31,7 +53,7 @@ fn missing(needed: &[Tool]) -> Vec<&'static str> {
 }
 
 /// Whether the command is there and succeeds.
-fn works(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn works(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
@@ -48,17 +70,21 @@ fn install(packages: &[&str]) -> anyhow::Result<()> {
 }
 
 fn apt(arguments: &[&str]) -> anyhow::Result<()> {
-    let output = Command::new("apt-get")
-        .arg("-qq")
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null())
-        .output()
-        .context("starting apt-get")?;
-    if !output.status.success() {
-        bail!("apt-get {} failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+    let mut command = Command::new("apt-get");
+    command.arg("-qq").args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    quietly(command, &format!("apt-get {}", arguments.join(" ")))
+}
+
+/// Runs a command whose output matters only when it fails; then the end of it is in the error.
+pub(crate) fn quietly(mut command: Command, what: &str) -> anyhow::Result<()> {
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {what}"))?;
+    if output.status.success() {
+        return Ok(());
     }
-    Ok(())
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    bail!("{what} failed:\n{}", lines[lines.len().saturating_sub(LAST_LINES)..].join("\n"))
 }
 
 #[cfg(test)]

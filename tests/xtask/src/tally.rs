@@ -7,6 +7,8 @@ use std::fmt;
 pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    /// Names of what failed, where the tool tells them in a form that can be read.
+    pub(crate) names: Vec<String>,
     /// What else there is to say about it.
     pub(crate) note: String,
 }
@@ -20,6 +22,23 @@ impl Tally {
     pub(crate) fn add(&mut self, other: &Self) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.names.extend(other.names.iter().cloned());
+    }
+
+    /// Counts a test that passed.
+    pub(crate) fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Counts a test that failed, by its name.
+    pub(crate) fn fail(&mut self, name: &str) {
+        self.failed += 1;
+        self.names.push(name.to_owned());
+    }
+
+    /// A suite that ran no test did not pass.
+    pub(crate) fn of_at_least_one(self) -> Self {
+        if self.passed + self.failed == 0 { Self::broken("no test was run".into()) } else { self }
     }
 
     /// The last line of every test command, and nothing else on it.
@@ -31,7 +50,7 @@ impl Tally {
     pub(crate) fn parse_closing_line(line: &str) -> Option<Self> {
         let (passed, failed) = line.trim().split_once(" passed, ")?;
         let failed = failed.strip_suffix(" failed")?;
-        Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()?, note: String::new() })
+        Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()?, ..Self::default() })
     }
 
     /// Reads the line a Rust test program ends with: `test result: ok. 3 passed; 0 failed; …`.
@@ -39,7 +58,7 @@ impl Tally {
         let rest = line.trim().strip_prefix("test result: ")?;
         let count =
             |what: &str| rest.split(['.', ';']).find_map(|part| part.trim().strip_suffix(what)?.trim().parse().ok());
-        Some(Self { passed: count(" passed")?, failed: count(" failed")?, note: String::new() })
+        Some(Self { passed: count(" passed")?, failed: count(" failed")?, ..Self::default() })
     }
 }
 
@@ -55,7 +74,7 @@ mod tests {
     use super::*;
 
     fn tally(passed: u64, failed: u64) -> Tally {
-        Tally { passed, failed, note: String::new() }
+        Tally { passed, failed, ..Tally::default() }
     }
 
     #[test]
@@ -85,5 +104,6 @@ mod tests {
         total.add(&Tally::broken("does not build".into()));
         assert_eq!(total, tally(3, 1));
         assert_eq!(Tally::broken("why".into()).to_string(), "0 passed, 1 failed; why");
+        assert_eq!(Tally::default().of_at_least_one().failed, 1);
     }
 }

@@ -198,3 +198,38 @@ fn a_head_page_is_one_row() {
     let head = cache.load_head(p, channel("c7"), None).unwrap().unwrap();
     assert!(head.body.len() / 16_384 + 10 <= 40, "overflow pages of the row, and the way to it");
 }
+
+/// Bytes this thread has read so far, from the operating system's cache or from the disk alike, as Linux accounts for them.
+#[cfg(target_os = "linux")]
+fn bytes_read() -> u64 {
+    let account = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    account.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+}
+
+/// P13: from opening the file to the first 50 rows, at most 40 of its pages are read, however much else it keeps.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cold_first_page_reads_few_pages() {
+    const PAGE: u64 = 16_384;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut cache, p) = open(&dir);
+    let first = page("ada", 50, KeptNext::End);
+    for n in 0..300 {
+        cache.put_pages(p, channel(&format!("c{n}")), None, std::slice::from_ref(&first)).unwrap();
+    }
+    let long = "a word of a message ".repeat(80);
+    let kept: Vec<SharedEvent> = (0..1_000).map(|n| message(&Author::named("bo"), channel("c1"), n, &long)).collect();
+    cache.put_events(p, Class::Evidence, &kept).unwrap();
+    cache.close().unwrap();
+    let pages_of_file = std::fs::metadata(dir.path().join("cache.sqlite")).unwrap().len() / PAGE;
+    assert!(pages_of_file > 300, "{pages_of_file} pages are little to choose from");
+    let before = bytes_read();
+    let (mut cache, p) = open(&dir);
+    let head = cache.load_head(p, channel("c150"), None).unwrap().unwrap();
+    let read = (bytes_read() - before) / PAGE;
+    assert_eq!(head.verify(&Verifier::new()).unwrap().rows.len(), 50);
+    assert!((1..=40).contains(&read), "{read} of {pages_of_file} pages");
+    let before = bytes_read();
+    cache.load_events(p, Class::Evidence).unwrap();
+    assert!((bytes_read() - before) / PAGE > 40, "reading everything is seen");
+}

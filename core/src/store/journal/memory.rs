@@ -116,13 +116,7 @@ impl JournalStore for MemoryJournal {
             self.version = Some((id, generation));
             let _ = at(&*self.hooks, Effect::Committed);
         }
-        Ok(if std::mem::take(&mut self.undelivered) {
-            Saved::Replaced(Box::new(self.record.clone()))
-        } else if diff.is_empty() {
-            Saved::Unchanged
-        } else {
-            Saved::Changed(diff)
-        })
+        Ok(Saved::of(diff, &mut self.undelivered, &self.record))
     }
 
     fn poll_changes(&mut self) -> Result<Option<Box<Record>>, Error> {
@@ -136,6 +130,10 @@ impl JournalStore for MemoryJournal {
         let free = shared.lock().locks.insert(self.partition.clone());
         let held = || Held { disk: shared.clone(), partition: self.partition.clone() };
         Ok(free.then(|| PublisherLock(Box::new(held()))))
+    }
+
+    fn tidy(&mut self) -> Result<(), Error> {
+        self.open_disk().map(drop)
     }
 
     fn leave(&mut self) -> Result<(), Error> {

@@ -3,6 +3,9 @@
 //! The record as of the last read or commit stays in memory. An update takes the write lock, compares the partition's `generation`, reads
 //! the partition anew if somebody else has written, and writes the rows of the diff: two pages and one sync for the usual mark
 //! (P11). Memory follows only after the commit.
+//!
+//! Besides that one sync, an update would sometimes wait for the log to grow, to be written back, or to begin anew.
+//! [`JournalStore::tidy`] does all three ahead, so a mark overwrites room that is on the disk already, and its sync is of data alone.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -11,12 +14,13 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
-use super::schema::{begin, open, storage, trust};
+use super::schema::{begin, open, reserve, storage, trust};
 use super::{Cancel, Effect, Hooks, JournalStore, LEFT, Partition, PublisherLock, Saved, at, check_pending, signed};
 use crate::error::{Error, StorageKind};
 use crate::event::Verifier;
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Coverage, Diff, Fresh, Mutation, Pending, Place, Record, Row, Stored, StoredRow, apply};
+use crate::limits;
 
 /// Tables that hold rows of a partition, all but `partition` itself.
 const TABLES: [&str; 6] = ["slot", "mark", "override", "local_mark", "pending", "follow"];
@@ -36,6 +40,8 @@ pub struct SqliteJournal {
     /// `record` holds another process's changes that no caller was given yet.
     undelivered: bool,
     left: bool,
+    /// Rows written since the log was tidied; none before it was for the first time.
+    written: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +75,7 @@ impl SqliteJournal {
             data_version,
             undelivered: false,
             left: false,
+            written: None,
         })
     }
 
@@ -141,23 +148,19 @@ impl JournalStore for SqliteJournal {
         let diff = apply(&self.record, mutation, facts)?;
         if !diff.is_empty() {
             at(&*hooks, Effect::Save)?;
-            let mut write = Write { transaction: &transaction, hooks: &*hooks, base: &self.record };
+            let mut write = Write { transaction: &transaction, hooks: &*hooks, base: &self.record, rows: 0 };
             let version = write.diff(&self.partition, self.version, &diff)?;
+            let rows = write.rows;
             at(&*hooks, Effect::Commit)?;
             cancel.check()?;
             transaction.commit().map_err(|e| storage(&e))?;
+            self.written = self.written.map(|written| written.saturating_add(rows));
             // Too late to fail.
             let _ = at(&*hooks, Effect::Committed);
             self.record.adopt(&diff);
             self.version = Some(version);
         }
-        Ok(if std::mem::take(&mut self.undelivered) {
-            Saved::Replaced(Box::new(self.record.clone()))
-        } else if diff.is_empty() {
-            Saved::Unchanged
-        } else {
-            Saved::Changed(diff)
-        })
+        Ok(Saved::of(diff, &mut self.undelivered, &self.record))
     }
 
     fn poll_changes(&mut self) -> Result<Option<Box<Record>>, Error> {
@@ -188,6 +191,21 @@ impl JournalStore for SqliteJournal {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(io(error)),
         }
+    }
+
+    fn tidy(&mut self) -> Result<(), Error> {
+        let hooks = Arc::clone(&self.hooks);
+        let connection = self.connection.as_mut().ok_or(Error::Closed)?;
+        if self.left || self.written.is_some_and(|rows| rows < limits::JOURNAL_LOG_ROWS) {
+            return Ok(());
+        }
+        at(&*hooks, Effect::Checkpoint)?;
+        // Partly or not at all while another process reads; then the next one does it.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        at(&*hooks, Effect::Reserve)?;
+        reserve(connection, &self.path)?;
+        self.written = Some(0);
+        Ok(())
     }
 
     fn leave(&mut self) -> Result<(), Error> {
@@ -260,10 +278,8 @@ fn newer(
 fn version(connection: &Connection, partition: &Partition) -> Result<Option<Version>, Error> {
     let sql = "SELECT id, generation FROM partition WHERE host = ?1 AND account = ?2";
     let read = |row: &rusqlite::Row<'_>| Ok(Version { id: row.get(0)?, generation: row.get(1)? });
-    connection
-        .query_row(sql, params![partition.host, partition.account.to_hex()], read)
-        .optional()
-        .map_err(|e| storage(&e))
+    let mut statement = connection.prepare_cached(sql).map_err(|e| storage(&e))?;
+    statement.query_row(params![partition.host, partition.account.to_hex()], read).optional().map_err(|e| storage(&e))
 }
 
 fn read(connection: &mut Connection, partition: &Partition) -> Result<Option<(Record, Version)>, Error> {
@@ -336,12 +352,16 @@ struct Write<'t> {
     transaction: &'t Transaction<'t>,
     hooks: &'t dyn Hooks,
     base: &'t Record,
+    /// Statements so far.
+    rows: u32,
 }
 
 impl Write<'_> {
     fn execute(&mut self, sql: &str, values: impl rusqlite::Params) -> Result<(), Error> {
         at(self.hooks, Effect::Row)?;
-        self.transaction.execute(sql, values).map(drop).map_err(|e| storage(&e))
+        self.rows = self.rows.saturating_add(1);
+        let mut statement = self.transaction.prepare_cached(sql).map_err(|e| storage(&e))?;
+        statement.execute(values).map(drop).map_err(|e| storage(&e))
     }
 
     fn diff(&mut self, partition: &Partition, version: Option<Version>, diff: &Diff) -> Result<Version, Error> {

@@ -84,6 +84,20 @@ fn row_3_11_one_deletion_in_two_channels() {
     assert_eq!(world.unread.take_dirty().channels, both, "both are replaced together");
 }
 
+/// 3.2, 3.3, R9: an author's deletion tagged with one channel reaches the message in the other; anybody else's does not.
+#[test]
+fn an_authors_deletion_reaches_another_channel_than_its_own() {
+    let (one, two) = (say("ada", "c", 10).sign(), say("ada", "d", 10).sign());
+    let mut world = World::new(&["c", "d"]);
+    world.intake(&[&one, &two]);
+    world.intake(&[&say("bo", "c", 11).kind(5).about(&[&two.id]).sign()]);
+    assert_eq!((world.counts("c"), world.counts("d")), (Some((1, 0)), Some((1, 0))));
+    world.intake(&[&say("ada", "c", 12).kind(5).about(&[&two.id]).sign()]);
+    assert_eq!((world.counts("c"), world.counts("d")), (Some((1, 0)), Some((0, 0))));
+    world.intake(&[&say("ada", "d", 13).kind(5).about(&[&one.id, &two.id]).sign()]);
+    assert_eq!(world.counts("c"), Some((0, 0)));
+}
+
 /// Row 3.12: a revoked channel's message is not retained, so the deletion names an unknown event.
 #[test]
 fn row_3_12_a_target_in_a_revoked_channel_refuses_the_deletion() {

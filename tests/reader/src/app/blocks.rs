@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use waggle::ids::{EventId, PublicKey};
+use waggle::ids::EventId;
 use waggle::model::{More, RowKind, TimelineRow, TimelineState};
 
 use super::{date, text, theme, words};
@@ -110,9 +110,9 @@ fn edge_mark(state: &TimelineState) -> Option<Mark> {
 }
 
 /// Draws what stands in the pane.
-pub fn draw(content: Content, look: &Look, name: &dyn Fn(&PublicKey) -> Option<String>) -> Block {
+pub fn draw(content: Content, look: &Look) -> Block {
     let lines = match &content {
-        Content::Row(row) => row_lines(row, look, name),
+        Content::Row(row) => row_lines(row, look),
         Content::Mark(mark) => vec![mark_line(*mark, look)],
     };
     Block { content, lines }
@@ -141,11 +141,11 @@ fn rule(said: &str, width: u16, style: Style) -> Line<'static> {
     Line::styled(format!("{} {said} {}", "─".repeat(left), "─".repeat(dashes - left)), style)
 }
 
-fn row_lines(row: &TimelineRow, look: &Look, name: &dyn Fn(&PublicKey) -> Option<String>) -> Vec<Line<'static>> {
+fn row_lines(row: &TimelineRow, look: &Look) -> Vec<Line<'static>> {
     let columns = usize::from(look.width.saturating_sub(GUTTER));
     let mut lines = Vec::new();
     if row.kind == RowKind::Notice {
-        let said = format!("· {} {}", words::notice(&row.text, name), date::time(row.created_at, look.utc_offset));
+        let said = format!("· {} {}", row.text, date::time(row.created_at, look.utc_offset));
         lines.extend(text::wrap(&said, columns).into_iter().map(|l| Line::styled(l, theme::QUIET)));
         return lines;
     }

@@ -26,9 +26,6 @@ impl Layout {
         let kept_look = self.look.is_some_and(|old| Look { now: look.now, ..old } == look);
         let mut kept: HashMap<EventId, Block> =
             if kept_look { self.blocks.drain(..).filter_map(|b| Some((b.id()?, b))).collect() } else { HashMap::new() };
-        let name = |key: &waggle::ids::PublicKey| {
-            state.rows.iter().find(|r| r.author == *key).map(|r| super::text::one_line(&r.author_name))
-        };
         let block = |content: Content| {
             if let Content::Row(row) = &content
                 && let Some(block) = kept.remove(&row.id)
@@ -36,7 +33,7 @@ impl Layout {
             {
                 return block;
             }
-            blocks::draw(content, &look, &name)
+            blocks::draw(content, &look)
         };
         self.blocks = blocks::contents(state).into_iter().map(block).collect();
         self.starts.clear();

@@ -79,7 +79,7 @@ public interface WaggleSession : SuspendCloseable {
     /**
      * Opens a channel's timeline: with its first page, or at once with what is held while offline.
      *
-     * @param pageSize rows a page, 1 to 200; 50 when absent.
+     * @param pageSize rows a page, 1 to 200 (others are taken as the nearest of these); 50 when absent.
      * @param utcOffset seconds east of UTC by which days begin.
      */
     public suspend fun timeline(channel: ChannelId, pageSize: Int? = null, utcOffset: Int = 0): WaggleTimeline
@@ -87,7 +87,7 @@ public interface WaggleSession : SuspendCloseable {
     /**
      * Opens a thread's timeline by its root.
      *
-     * @param pageSize rows a page, 1 to 500; 100 when absent.
+     * @param pageSize rows a page, 1 to 500 (others are taken as the nearest of these); 100 when absent.
      * @param utcOffset seconds east of UTC by which days begin.
      */
     public suspend fun thread(

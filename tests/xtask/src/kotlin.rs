@@ -1,0 +1,214 @@
+//! Maven modules of the work tree, on the JVM.
+//!
+//! Maven keeps what it downloads where it always does. Once a module was tested with all it needs, later runs do not ask the
+//! network again (`--offline`) until a `pom.xml` changes. The results are read from Surefire's reports, which are removed before.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use crate::bindings;
+use crate::native::{self, Native};
+use crate::rust::lines;
+use crate::say;
+use crate::setup::{self, Tool};
+use crate::tally::Tally;
+
+/// Everything of Kotlin: the bindings' module and its fakes.
+pub(crate) const BINDINGS: &str = "bindings/kotlin/reactor.xml";
+/// The module that apps take, as Maven builds it.
+const SHIPPED: &str = "waggle";
+
+const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
+
+/// A module, or modules built together, ready to be built.
+struct Module {
+    /// The `pom.xml`, or what lists the modules.
+    project: PathBuf,
+    root: PathBuf,
+    /// Where Maven builds it.
+    build: PathBuf,
+    native: PathBuf,
+    relay: PathBuf,
+    generated: PathBuf,
+}
+
+impl Module {
+    /// Sets up Maven and generates the code.
+    fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
+        let project = root.join(module);
+        ensure!(project.is_file(), "there is no {module}");
+        setup::tools(&FOR_MAVEN).context("Maven and a JDK are not to be had")?;
+        let generated = bindings::generate(root, native)?;
+        Ok(Self {
+            root: root.to_owned(),
+            build: native.target()?.join("maven").join(folder_name(module)),
+            project,
+            native: native.folder.clone(),
+            relay: native.relay.clone(),
+            generated: generated.kotlin,
+        })
+    }
+
+    /// Runs Maven up to a phase; what it says is shown if it fails. Says whether it succeeded.
+    fn maven(&self, phase: &str) -> anyhow::Result<bool> {
+        let mark = self.mark(phase)?;
+        let mut said = vec![];
+        let mut run = |offline: bool| {
+            said.clear();
+            let fine = lines(self.command(phase, offline), |line| said.push(line.to_owned()))?;
+            anyhow::Ok((fine, said.iter().any(|line| line.contains("offline"))))
+        };
+        let known = mark.is_file();
+        if !known {
+            say("Maven gets what is missing (once; a minute)");
+        }
+        let (mut fine, lacking) = run(known)?;
+        if known && !fine && lacking {
+            (fine, _) = run(false)?;
+        }
+        if fine {
+            fs::write(&mark, "")?;
+        } else {
+            said.iter().for_each(|line| say(line));
+        }
+        Ok(fine)
+    }
+
+    /// Where things are is told as properties, which the module's `pom.xml` has defaults for.
+    fn command(&self, phase: &str, offline: bool) -> Command {
+        let mut command = Command::new("mvn");
+        command.args(["-q", "-B", "-ntp", "-Dstyle.color=never"]).arg("-f").arg(&self.project);
+        for (name, path) in [
+            ("waggle.root", &self.root),
+            ("waggle.build", &self.build),
+            ("waggle.generated", &self.generated),
+            ("waggle.native", &self.native),
+            ("waggle.test.relay", &self.relay),
+        ] {
+            command.arg(format!("-D{name}={}", path.display()));
+        }
+        if offline {
+            command.arg("--offline");
+        }
+        command.arg(phase).current_dir(&self.root);
+        command
+    }
+
+    /// The file that says that everything these modules need for the phase is there.
+    fn mark(&self, phase: &str) -> anyhow::Result<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        phase.hash(&mut hasher);
+        for project in projects(self.project.parent().context("a project without a folder")?)? {
+            fs::read(project)?.hash(&mut hasher);
+        }
+        Ok(setup::cache()?.join(format!("maven-{:016x}.complete", hasher.finish())))
+    }
+}
+
+/// The folder of what is built from a project in the work tree: its path, in one word.
+fn folder_name(project: &str) -> String {
+    Path::new(project).parent().unwrap_or(Path::new("")).to_string_lossy().replace('/', "-")
+}
+
+/// Maven's files in a folder and in those below it, without the sources.
+fn projects(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with("src") {
+            found.extend(projects(&path)?);
+        } else if path.extension().is_some_and(|kind| kind == "xml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Runs the tests of a module.
+pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
+    let module = Module::prepare(root, module, &native::build(root)?)?;
+    let reports = module.build.join("surefire-reports");
+    if reports.exists() {
+        fs::remove_dir_all(&reports)?;
+    }
+    let fine = module.maven("test")?;
+    let mut tally = if reports.is_dir() { read_reports(&reports)? } else { Tally::default() };
+    if !fine && tally.failed == 0 {
+        tally.add(&Tally::broken(String::new()));
+        tally.note = "it did not build, or did not come to its end".into();
+    }
+    Ok(tally.of_at_least_one())
+}
+
+/// Compiles the module of the bindings and says where its classes are.
+pub(crate) fn classes(root: &Path, native: &Native) -> anyhow::Result<PathBuf> {
+    let module = Module::prepare(root, BINDINGS, native)?;
+    ensure!(module.maven("compile")?, "{BINDINGS} does not compile");
+    Ok(module.build.join(SHIPPED).join("classes"))
+}
+
+/// Adds up all reports of a folder.
+fn read_reports(folder: &Path) -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("TEST-") && name.ends_with(".xml") {
+            let text = fs::read_to_string(&path)?;
+            read_report(&text, &mut tally).with_context(|| format!("reading {}", path.display()))?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Reads one of Surefire's reports: a `testcase` with a `failure` or an `error` in it failed, one with `skipped` was not run.
+fn read_report(text: &str, tally: &mut Tally) -> anyhow::Result<()> {
+    let report = roxmltree::Document::parse(text)?;
+    let mut skipped = 0_u32;
+    for case in report.descendants().filter(|node| node.has_tag_name("testcase")) {
+        let name = format!(
+            "{}.{}",
+            case.attribute("classname").unwrap_or_default(),
+            case.attribute("name").unwrap_or_default()
+        );
+        let has = |what: &str| case.children().any(|node| node.has_tag_name(what));
+        if has("failure") || has("error") {
+            tally.fail(&name);
+        } else if has("skipped") {
+            skipped += 1;
+        } else {
+            tally.pass();
+        }
+    }
+    if skipped > 0 {
+        tally.note = format!("{} {skipped} skipped", tally.note).trim().to_owned();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_surefire() {
+        let text = r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuite xmlns:xsi="x" name="org.waggle.ATest" tests="4" errors="1" skipped="1" failures="1">
+  <properties><property name="a" value="b"/></properties>
+  <testcase name="one" classname="org.waggle.ATest" time="0.1"/>
+  <testcase name="two" classname="org.waggle.ATest"><failure message="m" type="t">at x</failure></testcase>
+  <testcase name="three" classname="org.waggle.ATest"><error type="t"/></testcase>
+  <testcase name="four" classname="org.waggle.ATest"><skipped/></testcase>
+</testsuite>"#;
+        let mut tally = Tally::default();
+        read_report(text, &mut tally).unwrap();
+        assert_eq!((tally.passed, tally.failed, tally.note.as_str()), (1, 2, "1 skipped"));
+        assert_eq!(tally.names, ["org.waggle.ATest.two", "org.waggle.ATest.three"]);
+        assert!(read_report("<testsuite", &mut tally).is_err());
+    }
+}
