@@ -54,7 +54,7 @@ fun DiagnosticsScreen(community: CommunityModel, state: CommunityState, about: T
         topBar = {
             TopAppBar(
                 title = { Text(stringResource(R.string.diagnostics)) },
-                navigationIcon = { GlyphButton(R.drawable.ic_back, stringResource(R.string.back), community::back) },
+                navigationIcon = { GlyphButton(R.drawable.ic_back, stringResource(R.string.back), onClick = community::back) },
                 actions = { TextButton(community::retrySync) { Text(stringResource(R.string.diag_publish)) } },
             )
         },
@@ -64,6 +64,7 @@ fun DiagnosticsScreen(community: CommunityModel, state: CommunityState, about: T
             sync(state.sync)
             if (timeline != null) unread(name.orEmpty(), timeline.unread, timeline)
             item { Header(stringResource(R.string.diag_log)) }
+            if (lines.isEmpty()) item { Fact(R.string.diag_log_empty, "") }
             items(lines) { Line(it) }
         }
     }

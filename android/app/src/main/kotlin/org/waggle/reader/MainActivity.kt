@@ -12,7 +12,7 @@ class MainActivity : ComponentActivity() {
     override fun onCreate(savedInstanceState: Bundle?) {
         super.onCreate(savedInstanceState)
         enableEdgeToEdge()
-        setContent { WaggleTheme { ReaderScreen(app.reader, app.log) } }
+        setContent { WaggleTheme(app.dynamicColour) { ReaderScreen(app.reader, app.log) } }
     }
 
     override fun onStart() {

@@ -28,11 +28,12 @@ import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
 import androidx.compose.ui.graphics.Color
 import androidx.compose.ui.platform.LocalConfiguration
+import androidx.compose.ui.platform.LocalResources
 import androidx.compose.ui.res.pluralStringResource
 import androidx.compose.ui.res.stringResource
-import androidx.compose.ui.semantics.contentDescription
 import androidx.compose.ui.semantics.heading
 import androidx.compose.ui.semantics.semantics
+import androidx.compose.ui.semantics.stateDescription
 import androidx.compose.ui.text.SpanStyle
 import androidx.compose.ui.text.buildAnnotatedString
 import androidx.compose.ui.text.font.FontFamily
@@ -45,6 +46,7 @@ import androidx.compose.ui.unit.dp
 import java.time.Instant
 import java.time.ZoneId
 import java.time.ZoneOffset
+import org.waggle.PublicKey
 import org.waggle.RowKind
 import org.waggle.TimelineRow
 import org.waggle.kit.CommunityModel
@@ -71,8 +73,8 @@ fun repliesText(count: UInt): String = pluralStringResource(R.plurals.replies, c
 /** One row, by its kind. */
 @OptIn(ExperimentalFoundationApi::class)
 @Composable
-fun MessageRow(community: CommunityModel, model: TimelineModel, row: TimelineRow, onMenu: (TimelineRow) -> Unit) {
-    if (row.kind == RowKind.NOTICE || row.kind == RowKind.HUDDLE) return NoticeRow(row)
+fun MessageRow(community: CommunityModel, model: TimelineModel, row: TimelineRow, names: Map<PublicKey, String>, onMenu: (TimelineRow) -> Unit) {
+    if (row.kind == RowKind.NOTICE || row.kind == RowKind.HUDDLE) return NoticeRow(row, names)
     val threadOf = row.threadRoot ?: row.id
     val openThread = { community.open(model.channel, threadOf) }
     val highlight = if (row.mentioned) MaterialTheme.colorScheme.primaryContainer.copy(alpha = 0.45f) else Color.Transparent
@@ -170,10 +172,14 @@ private fun Reactions(row: TimelineRow) {
 private fun ReplyButton(row: TimelineRow, onClick: () -> Unit) {
     val text = repliesText(row.replies)
     val unread = stringResource(R.string.unread_replies)
-    Surface(onClick, Modifier.padding(top = 4.dp), shape = MaterialTheme.shapes.large, color = MaterialTheme.colorScheme.surfaceContainer) {
+    Surface(
+        onClick,
+        Modifier.padding(top = 4.dp).semantics { if (row.threadDot) stateDescription = unread },
+        shape = MaterialTheme.shapes.large,
+        color = MaterialTheme.colorScheme.surfaceContainer,
+    ) {
         Row(
-            Modifier.padding(horizontal = 10.dp, vertical = 6.dp)
-                .semantics(mergeDescendants = true) { if (row.threadDot) contentDescription = unread },
+            Modifier.padding(horizontal = 10.dp, vertical = 6.dp),
             verticalAlignment = Alignment.CenterVertically,
             horizontalArrangement = Arrangement.spacedBy(8.dp),
         ) {
@@ -185,9 +191,9 @@ private fun ReplyButton(row: TimelineRow, onClick: () -> Unit) {
 }
 
 @Composable
-private fun NoticeRow(row: TimelineRow) {
+private fun NoticeRow(row: TimelineRow, names: Map<PublicKey, String>) {
     Text(
-        row.text,
+        noticeText(LocalResources.current, row.text, names),
         Modifier.fillMaxWidth().padding(horizontal = 32.dp, vertical = 8.dp),
         style = MaterialTheme.typography.bodySmall,
         color = MaterialTheme.colorScheme.onSurfaceVariant,
@@ -208,7 +214,10 @@ fun Mark(item: TimelineItem, state: TimelineState, model: TimelineModel) {
             TextButton(model::tryAgain) { Text(stringResource(R.string.gap_fill)) }
         }
         TimelineItem.Beginning -> Centred { Caption(stringResource(R.string.beginning), colours.onSurfaceVariant) }
-        TimelineItem.Uncertain -> Centred { Caption(stringResource(R.string.uncertain), colours.onSurfaceVariant) }
+        TimelineItem.Uncertain -> if (state.loading || state.status?.loading == true) Continues(state, model) else Centred {
+            Caption(stringResource(R.string.uncertain), colours.onSurfaceVariant)
+            TextButton(model::tryAgain) { Text(stringResource(R.string.gap_fill)) }
+        }
         TimelineItem.Continues -> Continues(state, model)
     }
 }

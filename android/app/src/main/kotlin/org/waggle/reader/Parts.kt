@@ -20,6 +20,7 @@ import androidx.compose.material3.CircularProgressIndicator
 import androidx.compose.material3.Icon
 import androidx.compose.material3.IconButton
 import androidx.compose.material3.LinearProgressIndicator
+import androidx.compose.material3.LocalContentColor
 import androidx.compose.material3.MaterialTheme
 import androidx.compose.material3.Surface
 import androidx.compose.material3.Text
@@ -32,6 +33,7 @@ import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
 import androidx.compose.ui.draw.clip
 import androidx.compose.ui.graphics.Color
+import androidx.compose.ui.platform.LocalDensity
 import androidx.compose.ui.res.painterResource
 import androidx.compose.ui.res.stringResource
 import androidx.compose.ui.semantics.LiveRegionMode
@@ -42,7 +44,6 @@ import androidx.compose.ui.text.font.FontWeight
 import androidx.compose.ui.text.style.TextAlign
 import androidx.compose.ui.unit.Dp
 import androidx.compose.ui.unit.dp
-import androidx.compose.ui.unit.sp
 import org.waggle.Connectivity
 import org.waggle.Failure
 import org.waggle.Phase
@@ -78,14 +79,14 @@ fun CoversScreen() {
 /** A glyph of this app. */
 @Composable
 fun Glyph(@DrawableRes glyph: Int, label: String?, modifier: Modifier = Modifier, tint: Color? = null) {
-    val colour = tint ?: androidx.compose.material3.LocalContentColor.current
+    val colour = tint ?: LocalContentColor.current
     Icon(painterResource(glyph), label, modifier, tint = colour)
 }
 
 /** A button that is a glyph. */
 @Composable
-fun GlyphButton(@DrawableRes glyph: Int, label: String, onClick: () -> Unit) {
-    IconButton(onClick) { Glyph(glyph, label) }
+fun GlyphButton(@DrawableRes glyph: Int, label: String, tint: Color? = null, onClick: () -> Unit) {
+    IconButton(onClick) { Glyph(glyph, label, tint = tint) }
 }
 
 /** The accent dot. What it means is said by the row it stands in. */
@@ -104,7 +105,9 @@ fun Avatar(key: String, name: String, size: Dp = 36.dp) {
         Modifier.size(size).clip(CircleShape).background(Color(colour)).clearAndSetSemantics {},
         contentAlignment = Alignment.Center,
     ) {
-        Text(initials(name), color = Color.White, fontSize = (size.value * 0.38f).sp, lineHeight = (size.value * 0.4f).sp, fontWeight = FontWeight.Medium)
+        // Letters in a fixed circle do not grow with the rest.
+        val letters = with(LocalDensity.current) { (size * 0.38f).toSp() }
+        Text(initials(name), color = Color.White, fontSize = letters, lineHeight = letters, fontWeight = FontWeight.Medium)
     }
 }
 
@@ -147,7 +150,8 @@ fun StatusBanner(connectivity: Connectivity?, sync: SyncStatus?, onConnect: () -
         waits -> null
         else -> onConnect
     }
-    Surface(color = MaterialTheme.colorScheme.secondaryContainer, modifier = Modifier.fillMaxWidth()) {
+    val ink = MaterialTheme.colorScheme.onSecondaryContainer
+    Surface(Modifier.fillMaxWidth(), color = MaterialTheme.colorScheme.secondaryContainer, contentColor = ink) {
         Column {
             Row(Modifier.heightIn(min = 44.dp).padding(start = 16.dp, end = 4.dp), verticalAlignment = Alignment.CenterVertically) {
                 if (!waits) {
@@ -159,7 +163,7 @@ fun StatusBanner(connectivity: Connectivity?, sync: SyncStatus?, onConnect: () -
                     Modifier.weight(1f).padding(vertical = 8.dp).semantics { liveRegion = LiveRegionMode.Polite },
                     style = MaterialTheme.typography.bodyMedium,
                 )
-                if (action != null) TextButton(action) { Text(stringResource(R.string.try_again)) }
+                if (action != null) TextButton(action) { Text(stringResource(R.string.try_again), color = ink, fontWeight = FontWeight.Bold) }
             }
             if (waits) LinearProgressIndicator(Modifier.fillMaxWidth())
         }

@@ -50,13 +50,16 @@ open class ReaderApplication : Application() {
     /** Opens the core. Reading marks are in files that a backup takes along. */
     protected open fun client(): ReaderClient {
         try {
-            WaggleLog.start("info")
+            WaggleLog.start("info,waggle=debug")
         } catch (_: ClientException) {
             // The process logs already.
         }
         val folder = filesDir.resolve("waggle").path
         return Waggle.open(ClientConfig(folder, Mode.APP), KeystoreSecrets(this)).forReader()
     }
+
+    /** Whether colours come from the wallpaper, where the system has that. */
+    open val dynamicColour: Boolean get() = true
 
     /** Where days begin. */
     protected open fun offsetNow(): ZoneOffset = ZoneId.systemDefault().rules.getOffset(java.time.Instant.now())

@@ -106,8 +106,14 @@ private fun CommunitySwitcher(community: CommunityModel, reader: ReaderModel) {
     var open by remember { mutableStateOf(false) }
     Box {
         TextButton({ open = true }) {
-            Text(hostName(community.host), style = MaterialTheme.typography.titleLarge, maxLines = 1, overflow = TextOverflow.Ellipsis)
-            Glyph(R.drawable.ic_down, stringResource(R.string.switch_community), Modifier.padding(start = 8.dp).size(18.dp))
+            Text(
+                hostName(community.host),
+                style = MaterialTheme.typography.titleLarge,
+                color = MaterialTheme.colorScheme.onSurface,
+                maxLines = 1,
+                overflow = TextOverflow.Ellipsis,
+            )
+            Glyph(R.drawable.ic_expand, stringResource(R.string.switch_community), Modifier.padding(start = 4.dp))
         }
         DropdownMenu(open, { open = false }) {
             state.communities.forEach { host ->
@@ -136,7 +142,7 @@ private fun SidebarMenu(community: CommunityModel, reader: ReaderModel) {
             Action(R.string.mark_all_read, R.drawable.ic_check_all, pick { asking = R.string.mark_all_read })
             Action(R.string.refresh, R.drawable.ic_refresh, pick(community::refresh))
             Action(R.string.diagnostics, R.drawable.ic_info, pick(community::openDiagnostics))
-            Action(R.string.leave_community, R.drawable.ic_back, pick(reader::leaveCommunity))
+            Action(R.string.leave_community, R.drawable.ic_leave, pick(reader::leaveCommunity))
             Action(R.string.sign_out, R.drawable.ic_person, pick { asking = R.string.sign_out })
         }
     }
@@ -284,7 +290,7 @@ private fun ChannelRow(row: SidebarRow, onOpen: () -> Unit, onActions: () -> Uni
             if (row.bell) Glyph(R.drawable.ic_bell_off, null, Modifier.size(16.dp), colours.outline)
             if (row.dot) AccentDot()
         }
-        if (row.threads > 0U) GlyphButton(R.drawable.ic_thread, stringResource(R.string.thread_activity), onThreads)
+        if (row.threads > 0U) GlyphButton(R.drawable.ic_thread, stringResource(R.string.thread_activity), colours.onSurfaceVariant, onThreads)
         else Box(Modifier.size(48.dp))
     }
 }

@@ -8,7 +8,6 @@ import androidx.compose.material3.dynamicDarkColorScheme
 import androidx.compose.material3.dynamicLightColorScheme
 import androidx.compose.material3.lightColorScheme
 import androidx.compose.runtime.Composable
-import androidx.compose.runtime.staticCompositionLocalOf
 import androidx.compose.ui.graphics.Color
 import androidx.compose.ui.platform.LocalContext
 
@@ -60,13 +59,10 @@ private val Dark = darkColorScheme(
     outlineVariant = Color(0xFF4D4639),
 )
 
-/** Whether colours come from the wallpaper where the system has that. */
-val LocalDynamicColour = staticCompositionLocalOf { true }
-
-/** Colours: the phone's own from Android 12 on, honey before. */
+/** Colours: the phone's own from Android 12 on where [wallpaper] is wanted, honey else. */
 @Composable
-fun WaggleTheme(dark: Boolean = isSystemInDarkTheme(), content: @Composable () -> Unit) {
-    val dynamic = LocalDynamicColour.current && Build.VERSION.SDK_INT >= Build.VERSION_CODES.S
+fun WaggleTheme(wallpaper: Boolean, dark: Boolean = isSystemInDarkTheme(), content: @Composable () -> Unit) {
+    val dynamic = wallpaper && Build.VERSION.SDK_INT >= Build.VERSION_CODES.S
     val context = LocalContext.current
     val colours = when {
         dynamic && dark -> dynamicDarkColorScheme(context)

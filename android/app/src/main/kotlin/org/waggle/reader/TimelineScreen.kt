@@ -71,7 +71,7 @@ fun TimelineScreen(community: CommunityModel, place: CommunityState, model: Time
         topBar = {
             TopAppBar(
                 title = { Title(channel?.name.orEmpty(), model.root != null) },
-                navigationIcon = { GlyphButton(R.drawable.ic_back, stringResource(R.string.back), community::back) },
+                navigationIcon = { GlyphButton(R.drawable.ic_back, stringResource(R.string.back), onClick = community::back) },
                 actions = { TimelineMenu(community, model, state, channel?.muted == true) },
             )
         },
@@ -130,6 +130,9 @@ private fun Rows(community: CommunityModel, model: TimelineModel, state: Timelin
     val reversed = model.root == null
     val list = rememberLazyListState()
     val items = remember(state.items) { if (reversed) state.items.asReversed() else state.items }
+    val names = remember(state.items) {
+        state.items.filterIsInstance<TimelineItem.Message>().associate { it.row.author to it.row.authorName }
+    }
     StayAtNewest(list, reversed, state.newest)
     FollowGoal(model, list, reversed, items, state.goal)
     AskForMore(model, list, state.loading)
@@ -142,7 +145,7 @@ private fun Rows(community: CommunityModel, model: TimelineModel, state: Timelin
             reverseLayout = reversed,
         ) {
             items(items, { it.key }, { if (it is TimelineItem.Message) MESSAGE else it::class }) { item ->
-                if (item is TimelineItem.Message) MessageRow(community, model, item.row, onMenu)
+                if (item is TimelineItem.Message) MessageRow(community, model, item.row, names, onMenu)
                 else Mark(item, state, model)
             }
         }

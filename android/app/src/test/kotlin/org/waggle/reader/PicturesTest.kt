@@ -11,6 +11,7 @@ import androidx.compose.ui.test.performTouchInput
 import org.junit.Test
 import org.robolectric.RuntimeEnvironment
 import org.robolectric.annotation.Config
+import org.waggle.More
 import org.waggle.RetryClass
 import org.waggle.SessionException
 import org.waggle.fakes.FakeCall
@@ -35,6 +36,7 @@ class PicturesTest : ReaderTest() {
     }
 
     @Test
+    @Config(application = HoneyApplication::class)
     fun `the relay's community by day, by night and in large letters`() {
         window
         eventually("signing in") { shows(hasText("Sign in")) }
@@ -56,7 +58,7 @@ class PicturesTest : ReaderTest() {
             pass(300)
             picture("05-message-menu")
             touch(hasText("Open the thread"))
-            eventually("a thread") { timeline.root != null && timeline.state.value.items.size > 2 }
+            eventually("a thread") { timeline.root != null && timeline.state.value.items.size > 2 && timeline.state.value.status?.more == More.NO }
             picture("06-thread")
             back()
             touch(hasContentDescription("More"))

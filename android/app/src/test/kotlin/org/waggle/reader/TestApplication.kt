@@ -23,7 +23,7 @@ import org.waggle.fakes.fakeId
 import org.waggle.kit.ReaderClient
 
 /** The real application, but for Android's Keystore, which Robolectric has none of. */
-class TestApplication : ReaderApplication() {
+open class TestApplication : ReaderApplication() {
     init {
         if (Security.getProvider(NAME) == null) Security.addProvider(SoftKeystore())
     }
@@ -31,6 +31,11 @@ class TestApplication : ReaderApplication() {
     internal companion object {
         const val NAME = "AndroidKeyStore"
     }
+}
+
+/** The application in its own colours, whatever the wallpaper. */
+class HoneyApplication : TestApplication() {
+    override val dynamicColour: Boolean get() = false
 }
 
 /** The application over a scripted session, signed in already. */
