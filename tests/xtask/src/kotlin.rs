@@ -34,6 +34,8 @@ struct Module {
     native: PathBuf,
     relay: PathBuf,
     generated: PathBuf,
+    /// What Maven is told beside where things are.
+    options: Vec<String>,
 }
 
 impl Module {
@@ -50,6 +52,7 @@ impl Module {
             native: native.folder.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
+            options: vec![],
         })
     }
 
@@ -91,6 +94,7 @@ impl Module {
         ] {
             command.arg(format!("-D{name}={}", path.display()));
         }
+        command.args(&self.options);
         if offline {
             command.arg("--offline");
         }
@@ -131,7 +135,13 @@ fn projects(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Runs the tests of a module.
 pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
-    let module = Module::prepare(root, module, &native::build(root)?)?;
+    test_with(root, module, &[])
+}
+
+/// Runs the tests of a module, with options of Maven's own.
+pub(crate) fn test_with(root: &Path, module: &str, options: &[String]) -> anyhow::Result<Tally> {
+    let options = options.to_vec();
+    let module = Module { options, ..Module::prepare(root, module, &native::build(root)?)? };
     let reports = module.build.join("surefire-reports");
     if reports.exists() {
         fs::remove_dir_all(&reports)?;

@@ -4,6 +4,7 @@
 //! another, prints a line per suite and, alone on the last line, `N passed, N failed`. A suite is a variant of [`Suite`]; one
 //! that does not exist is not listed. `cargo xtask bench` runs the ratio bench.
 
+mod android;
 mod bindings;
 mod debian;
 mod kotlin;
@@ -79,6 +80,8 @@ enum Command {
         #[arg(long)]
         url: Option<String>,
     },
+    /// Takes the pictures of the Android app's screens anew.
+    Screenshots,
     /// Runs the ratio bench; further arguments are handed to it.
     Bench {
         /// Arguments of the bench.
@@ -105,6 +108,8 @@ enum Suite {
     Scenarios,
     /// The Kotlin module over the library, on the JVM.
     Kotlin,
+    /// The Android app over the library, under Robolectric.
+    Android,
     /// The Swift package over the library.
     Swift,
     /// The library type-checked for Android and iOS.
@@ -117,6 +122,7 @@ impl Suite {
         match self {
             Self::Rust | Self::Scenarios | Self::Phones => true,
             Self::Kotlin => root.join(kotlin::BINDINGS).is_file(),
+            Self::Android => root.join(android::PROJECT).is_file(),
             Self::Swift => root.join(swift::BINDINGS).join("Package.swift").is_file(),
         }
     }
@@ -126,6 +132,7 @@ impl Suite {
             Self::Rust => "rust",
             Self::Scenarios => "scenarios",
             Self::Kotlin => "kotlin",
+            Self::Android => "android",
             Self::Swift => "swift",
             Self::Phones => "phones",
         }
@@ -136,6 +143,7 @@ impl Suite {
             Self::Rust => rust::test(root),
             Self::Scenarios => scenarios::run(root),
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
+            Self::Android => android::test(root),
             Self::Swift => swift::test(root, swift::BINDINGS),
             Self::Phones => phones::test(root),
         }
@@ -164,6 +172,7 @@ fn main() -> ExitCode {
             }
         }
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
+        Command::Screenshots => android::screenshots(&root()),
         Command::Bench { arguments } => rust::bench(&root(), &arguments),
     };
     match outcome {

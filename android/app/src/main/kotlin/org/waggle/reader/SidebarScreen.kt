@@ -59,6 +59,9 @@ import org.waggle.kit.CommunityState
 import org.waggle.kit.ReaderModel
 import org.waggle.kit.SidebarGroup
 
+/** Room below the last row, in which a cue floats. */
+private const val CUE_SPACE = 64
+
 /** What a person has open over the channel list. */
 private sealed interface Sheet {
     data class Actions(val row: SidebarRow) : Sheet
@@ -170,7 +173,7 @@ private fun ChannelList(community: CommunityModel, groups: List<SidebarGroup>, b
         if (at >= 0) scope.launch { list.animateScrollToItem(at, -list.layoutInfo.viewportSize.height / 2) }
     }
     Box(Modifier.fillMaxSize()) {
-        LazyColumn(Modifier.fillMaxSize().testTag("channels"), list, PaddingValues(bottom = (bottom + 8).dp)) {
+        LazyColumn(Modifier.fillMaxSize().testTag("channels"), list, PaddingValues(bottom = (bottom + CUE_SPACE).dp)) {
             groups.forEach { group ->
                 item("section ${group.section}", "section") { SectionHeader(group.section) }
                 items(group.rows, { it.channel }, { "row" }) { row ->

@@ -33,7 +33,6 @@ import androidx.compose.runtime.saveable.rememberSaveable
 import androidx.compose.runtime.setValue
 import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
-import androidx.compose.ui.graphics.Color
 import androidx.compose.ui.platform.LocalClipboard
 import androidx.compose.ui.res.stringResource
 import androidx.compose.ui.semantics.heading
@@ -57,7 +56,7 @@ private fun Page(title: String, text: String, content: @Composable ColumnScope.(
         verticalArrangement = Arrangement.spacedBy(16.dp, Alignment.CenterVertically),
         horizontalAlignment = Alignment.CenterHorizontally,
     ) {
-        Glyph(R.drawable.ic_bee, null, Modifier.size(112.dp), Color.Unspecified)
+        Glyph(R.drawable.ic_bee, null, Modifier.size(112.dp), MaterialTheme.colorScheme.primary)
         Text(title, Modifier.semantics { heading() }, style = MaterialTheme.typography.headlineMedium, textAlign = TextAlign.Center)
         Text(text, Modifier.widthIn(max = 480.dp), style = MaterialTheme.typography.bodyMedium, textAlign = TextAlign.Center)
         Column(

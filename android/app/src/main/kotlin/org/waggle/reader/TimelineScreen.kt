@@ -149,7 +149,8 @@ private fun Rows(community: CommunityModel, model: TimelineModel, state: Timelin
                 else Mark(item, state, model)
             }
         }
-        Jumps(model, state, list, reversed, items, Modifier.align(Alignment.TopCenter), Modifier.align(Alignment.BottomEnd).padding(bottom = bottom.dp))
+        val below = Modifier.align(Alignment.BottomEnd).padding(bottom = bottom.dp)
+        Jumps(model, state, list, reversed, items, Modifier.align(Alignment.TopCenter), below)
     }
 }
 

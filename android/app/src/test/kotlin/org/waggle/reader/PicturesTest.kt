@@ -51,41 +51,57 @@ class PicturesTest : ReaderTest() {
         TestRelay(folder.root).use { relay ->
             enter(relay)
             picture("03-channels")
-            openRow("general")
-            picture("04-channel")
-            find(hasText("Everyone who can", substring = true)).performTouchInput { longClick() }
-            eventually("a menu") { shows(hasText("Copy the text")) }
-            pass(300)
-            picture("05-message-menu")
-            touch(hasText("Open the thread"))
-            eventually("a thread") { timeline.root != null && timeline.state.value.items.size > 2 && timeline.state.value.status?.more == More.NO }
-            picture("06-thread")
-            back()
-            touch(hasContentDescription("More"))
-            touch(hasText("Diagnostics"))
-            pass(200)
-            picture("07-diagnostics")
-            back()
-            back()
-            RuntimeEnvironment.setQualifiers("+night")
-            window.recreate()
-            eventually("the list again") { shows(hasTestTag("channels")) }
-            picture("08-channels-dark")
-            openRow("apiary-log")
-            picture("09-channel-dark")
-            RuntimeEnvironment.setQualifiers("+notnight")
-            RuntimeEnvironment.setFontScale(1.6f)
-            window.recreate()
-            eventually("the rows again") { shows(hasTestTag("timeline")) }
-            picture("10-channel-large-font")
-            back()
-            picture("11-channels-large-font")
-            RuntimeEnvironment.setFontScale(1f)
-            window.recreate()
+            byDay()
+            byNight()
+            inLargeLetters()
             relay.go()
             eventually("being offline") { shows(hasText("Try again")) }
-            picture("12-offline")
+            picture("13-offline")
         }
+    }
+
+    private fun byDay() {
+        openRow("general")
+        picture("04-channel")
+        find(hasText("Everyone who can", substring = true)).performTouchInput { longClick() }
+        eventually("a menu") { shows(hasText("Copy the text")) }
+        pass(300)
+        picture("05-message-menu")
+        touch(hasText("Open the thread"))
+        eventually("all of a thread") { timeline.root != null && timeline.state.value.status?.more == More.NO }
+        picture("06-thread")
+        back()
+        touch(hasContentDescription("More"))
+        touch(hasText("Diagnostics"))
+        pass(200)
+        picture("07-diagnostics")
+        back()
+        touch(hasText("First unread"))
+        eventually("the line") { timeline.state.value.goal == null && shows(hasText("New")) }
+        pass(200)
+        picture("08-first-unread")
+        back()
+    }
+
+    private fun byNight() {
+        RuntimeEnvironment.setQualifiers("+night")
+        window.recreate()
+        eventually("the list again") { shows(hasTestTag("channels")) }
+        picture("09-channels-dark")
+        openRow("swarm-watch")
+        picture("10-channel-dark")
+        RuntimeEnvironment.setQualifiers("+notnight")
+    }
+
+    private fun inLargeLetters() {
+        RuntimeEnvironment.setFontScale(1.6f)
+        window.recreate()
+        eventually("the rows again") { shows(hasTestTag("timeline")) }
+        picture("11-channel-large-font")
+        back()
+        picture("12-channels-large-font")
+        RuntimeEnvironment.setFontScale(1f)
+        window.recreate()
     }
 
     private fun touchLast(text: String) {
@@ -109,14 +125,14 @@ class PicturesTest : ReaderTest() {
         touch(hasText("Open"))
         touch(hasContentDescription("meadow"))
         eventually("a sentence") { shows(hasText("You cannot read this channel.")) }
-        picture("13-error")
+        picture("14-error")
         session.script = {}
         touch(hasText("Try again"))
         eventually("an empty channel") { shows(hasText("Nothing has been said here yet.")) }
-        picture("14-empty-channel")
+        picture("15-empty-channel")
         back()
         session.show(emptyList())
         eventually("no channels") { shows(hasText("No channels yet", substring = true)) }
-        picture("15-no-channels")
+        picture("16-no-channels")
     }
 }

@@ -123,7 +123,7 @@ abstract class ReaderTest {
         for (view in windows().filter { it !== root && it.width > 0 && it.visibility == View.VISIBLE }) {
             val placed = view.layoutParams as WindowManager.LayoutParams
             if (placed.flags and WindowManager.LayoutParams.FLAG_DIM_BEHIND != 0) canvas.drawColor(Color.argb(110, 0, 0, 0))
-            val popup = placed.type == WindowManager.LayoutParams.TYPE_APPLICATION_PANEL || placed.type == WindowManager.LayoutParams.TYPE_APPLICATION_SUB_PANEL
+            val popup = placed.type in WindowManager.LayoutParams.FIRST_SUB_WINDOW..WindowManager.LayoutParams.LAST_SUB_WINDOW
             canvas.save()
             if (popup) canvas.translate(placed.x.toFloat(), placed.y.toFloat())
             else canvas.translate((root.width - view.width) / 2f, (root.height - view.height) / 2f)

@@ -72,6 +72,7 @@ class TimelineModel(
     private var opening: Job? = null
     private var paging: Job? = null
     private var shown = false
+    private var asked: EventId? = null
 
     /** The screen. */
     val state: StateFlow<TimelineState> = changes
@@ -116,10 +117,21 @@ class TimelineModel(
         changes.update { it.copy(items = items, status = snapshot.status, newest = newest) }
     }
 
-    /** Loads one more page. One at a time; one that failed is not repeated until [tryAgain]. */
+    /**
+     * Loads one more page, as the person nears the end. One at a time; one that failed is not repeated until [tryAgain]. Where a thread's end
+     * is not known, it asks once after each newest row.
+     */
     fun loadMore() {
         val state = state.value
-        if (state.failure != null || state.status?.more != More.YES) return
+        if (state.failure != null || paging?.isActive == true) return
+        when (state.status?.more) {
+            null, More.NO -> return
+            More.YES -> Unit
+            More.UNKNOWN -> {
+                if (root == null || state.newest == null || state.newest == asked) return
+                asked = state.newest
+            }
+        }
         page { loadOlder() }
     }
 

@@ -17,6 +17,7 @@ import org.junit.Assert.assertNull
 import org.junit.Assert.assertTrue
 import org.junit.Test
 import org.waggle.ClientException
+import org.waggle.More
 import org.waggle.PublicKey
 import org.waggle.Receipt
 import org.waggle.RetryClass
@@ -223,5 +224,21 @@ class ReaderModelTest {
         assertTrue(TimelineItem.FirstUnread in model.state.value.items)
         model.arrived()
         assertNull(model.state.value.goal)
+    }
+
+    @Test
+    fun `a thread whose end is not known is asked once for each newest row`() = test { reader ->
+        val (community, session) = reader.opened()
+        val fake = session.timelineOf(fakeChannel(1), fakeId(1))
+        var asked = 0
+        fake.script = { asked++ }
+        fake.show(listOf(fakeTimelineRow(fakeId(1))), fakeTimelineStatus(root = fakeId(1), more = More.UNKNOWN))
+        community.open(fakeChannel(1), fakeId(1))
+        val model = (community.state.value.places.last() as Place.Timeline).model
+        repeat(3) { model.loadMore() }
+        assertEquals(1, asked)
+        fake.arrive(fakeTimelineRow(fakeId(2)))
+        repeat(3) { model.loadMore() }
+        assertEquals(2, asked)
     }
 }
