@@ -17,7 +17,3 @@ dependencyResolutionManagement {
 
 rootProject.name = "waggle-android"
 include(":waggle", ":waggle-fakes", ":kit", ":app")
-
-// The idiomatic layer is shared with every other app on the JVM; this build takes its sources.
-project(":waggle").projectDir = file("waggle")
-project(":waggle-fakes").projectDir = file("waggle-fakes")
