@@ -27,6 +27,12 @@ pub mod views;
 
 uniffi::setup_scaffolding!();
 
+/// The build this library is. Generated code names the build it was made for; the two are compared when the library is loaded.
+#[uniffi::export]
+pub fn build_id() -> String {
+    env!("WAGGLE_BUILD_ID").to_owned()
+}
+
 /// Version of the core these bindings were built with.
 #[uniffi::export]
 pub fn core_version() -> String {

@@ -85,7 +85,11 @@ pub struct ServerTime {
 
 impl ServerTime {
     /// Takes in a `Date` header that arrived at `now`. The latest answer wins: relays step their clocks too.
+    /// A date beyond 32 bits, the range of everything that is ever dated here, is nonsense and ignored: it would read everything by age.
     pub fn learn(&mut self, now: Now, date: u64) {
+        if u32::try_from(date).is_err() {
+            return;
+        }
         // Keep an estimate that already agrees to the second: the header is truncated, and a later header must not make
         // time stand still or go back by its truncation.
         if self.learned.is_some() && self.at(now).abs_diff(date) <= 1 {
@@ -123,5 +127,7 @@ mod tests {
         assert_eq!(time.at(at(3_500, 9)), 5_002, "a difference of one second is the header's truncation");
         time.learn(at(3_500, 9), 4_000);
         assert_eq!(time.at(at(4_500, 9)), 4_001);
+        time.learn(at(4_500, 9), 1 << 32);
+        assert_eq!(time.at(at(4_500, 9)), 4_001, "a date after the year 2106 is none");
     }
 }

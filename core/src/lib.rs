@@ -13,6 +13,7 @@ pub mod error;
 pub mod event;
 pub mod evidence;
 pub mod identity;
+pub(crate) mod idmap;
 pub mod ids;
 pub mod journal;
 pub mod limits;

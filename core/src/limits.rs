@@ -4,11 +4,20 @@
 pub const EVENT_BYTES: usize = 1 << 20;
 /// Most tags of one event. More than any client sends; a larger event is dropped alone.
 pub const EVENT_TAGS: usize = 4_096;
+/// Most texts in all tags of one event, sixteen a tag: a text of two bytes takes two dozen in memory. A larger event is dropped alone.
+pub const EVENT_TAG_TEXTS: usize = 65_536;
 /// Verified (id, signature) pairs remembered; the least recently used is forgotten and would be verified again. Twice the
 /// evidence window, so that a repair, a page and the live stream of one start-up fit.
 pub const VERIFIED_IDS: usize = 16_384;
 /// Parsed public keys remembered; the least recently used is forgotten and would be parsed again.
 pub const PARSED_KEYS: usize = 2_048;
+
+/// The same in an extension, which lives for one look: a page, a repair batch, and what both share.
+pub const EXTENSION_VERIFIED_IDS: usize = 1_024;
+/// Parsed public keys remembered in an extension.
+pub const EXTENSION_PARSED_KEYS: usize = 256;
+/// KiB of each file's pages that SQLite keeps in memory in an extension; its own default of 2,000 is a third of what one may take.
+pub const EXTENSION_FILE_KIB: i64 = 256;
 
 /// Channel ids in all filters of one request: the relay refuses more (R4).
 pub const CHANNELS_PER_REQUEST: usize = 128;

@@ -61,7 +61,7 @@ pub struct UnreadSnapshot {
 }
 
 /// One thread with unread replies (`unread.md` 5.4).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ThreadActivityItem {
     /// Resolved root.
     pub root: EventId,
@@ -77,6 +77,8 @@ pub struct ThreadActivityItem {
     pub count: u32,
 }
 
+crate::ids::hidden_debug!(ThreadActivityItem);
+
 /// Threads of a channel with unread replies, newest first; `None` when the channel is not accessible or nothing is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThreadActivity {
@@ -85,7 +87,7 @@ pub struct ThreadActivity {
 }
 
 /// How reactions of one emoji add up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Reaction {
     /// The reaction's content; `+` when that was empty.
     pub emoji: String,
@@ -94,6 +96,8 @@ pub struct Reaction {
     /// Whether the viewer is one of them.
     pub mine: bool,
 }
+
+crate::ids::hidden_debug!(Reaction);
 
 /// What sort of row it is; how it looks is the app's business.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +115,7 @@ pub enum RowKind {
 }
 
 /// One finished row of a timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TimelineRow {
     /// Event id, the row's identity.
     pub id: EventId,
@@ -146,6 +150,8 @@ pub struct TimelineRow {
     /// Continues the group of the row above: same author, same sort, less than five minutes later.
     pub grouped: bool,
 }
+
+crate::ids::hidden_debug!(TimelineRow);
 
 /// Whether there are older rows (R5, R7, R7a); for a thread, further ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,7 +245,7 @@ pub enum SidebarSection {
 }
 
 /// One sidebar row, ready to draw (`unread.md` 12).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SidebarRow {
     /// The channel.
     pub channel: ChannelId,
@@ -278,6 +284,8 @@ pub struct SidebarRow {
     /// Time of the newest message held, for sorting; seconds.
     pub latest_at: Option<u64>,
 }
+
+crate::ids::hidden_debug!(SidebarRow);
 
 /// The sidebar, joined channels first by name within their section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -61,7 +61,7 @@ pub enum Priority {
 }
 
 /// One NIP-01 filter with the bridge's extensions. Absent members are left out, never null (`relay-measured.md` 5.1).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Filter {
     /// Event ids.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +121,8 @@ pub struct Filter {
     pub read_state_snapshot: Option<u8>,
 }
 
+crate::ids::hidden_debug!(Filter);
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
@@ -176,7 +178,7 @@ impl Filter {
 }
 
 /// What is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Body {
     /// `POST /query` with these filters; the answer is [`Answer::Events`].
     Query(Vec<Filter>),
@@ -187,6 +189,17 @@ pub enum Body {
     Publish(String),
     /// `GET /` for the discovery document; the answer is [`Answer::Document`].
     Nip11,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Query(filters) => write!(f, "Query({} filters)", filters.len()),
+            Self::Snapshot(_) => f.write_str("Snapshot"),
+            Self::Publish(event) => write!(f, "Publish({} B)", event.len()),
+            Self::Nip11 => f.write_str("Nip11"),
+        }
+    }
 }
 
 /// A request with its circumstances.
@@ -210,7 +223,7 @@ impl Request {
 }
 
 /// The read-state snapshot's envelope, its events verified (`unread.md` 9.5). Whether it may be believed is `read_state`'s to say.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SnapshotEnvelope {
     /// Version member.
     pub version: Option<u64>,
@@ -228,8 +241,10 @@ pub struct SnapshotEnvelope {
     pub array_bytes: usize,
 }
 
+crate::ids::hidden_debug!(SnapshotEnvelope);
+
 /// What came back, verified.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Answer {
     /// Events of a query.
     Events(Batch),
@@ -246,8 +261,19 @@ pub enum Answer {
     Document(Vec<u8>),
 }
 
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Events(batch) => write!(f, "Events({}, {} dropped)", batch.events.len(), batch.rejected.len()),
+            Self::Snapshot(envelope) => write!(f, "{envelope:?}"),
+            Self::Published { accepted, message } => write!(f, "Published({accepted}, {} B)", message.len()),
+            Self::Document(bytes) => write!(f, "Document({} B)", bytes.len()),
+        }
+    }
+}
+
 /// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum RequestError {
     /// No usable answer.
     Network(NetworkFailure),
@@ -270,6 +296,20 @@ pub enum RequestError {
     },
     /// This device cannot sign.
     ReadOnly,
+}
+
+// Without the relay's text, which may name anything.
+impl std::fmt::Debug for RequestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Network(why) => write!(f, "Network({why:?})"),
+            Self::Refused { status, why, text, retry_after } => {
+                write!(f, "Refused({status}, {why:?}, {} B, {retry_after:?})", text.len())
+            }
+            Self::Clock { skew } => write!(f, "Clock({skew} s)"),
+            Self::ReadOnly => f.write_str("ReadOnly"),
+        }
+    }
 }
 
 impl From<RequestError> for Error {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 // ---------------------------------------------------------------------------------------------------------------- the rules
 
 /// Rooms that know nothing above themselves; every room may use them.
-const BASE: [&str; 6] = ["ids", "order", "limits", "clock", "entropy", "error"];
+const BASE: [&str; 7] = ["ids", "idmap", "order", "limits", "clock", "entropy", "error"];
 
 /// What each room may know, beside the base, and through it whatever that may know (`ARCHITECTURE.md`, "Rooms of core").
 const ARROWS: [(&str, &[&str]); 18] = [
@@ -231,6 +231,51 @@ fn interpolated(literal: &str) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
+/// Types that hold text and may show it: sentences of the core's own.
+const SHOWN: [&str; 1] = ["Connectivity"];
+
+/// A type that holds text or bytes of its own does not derive `Debug`, which would show them. Types made of other types are safe with
+/// them.
+fn debug_shows_shapes(file: &Source) -> Vec<String> {
+    const HELD: [&str; 8] = ["String", "str", "Vec<u8>", "[u8", "Cow", "Value", "RawValue", "Map<String"];
+    let mut found = vec![];
+    for (at, _) in file.product.match_indices("#[derive(") {
+        let open = at + "#[derive".len();
+        let Some(end) = closing(&file.product, open) else { continue };
+        if !split_top(&file.product[open + 1..end]).iter().any(|name| name.trim() == "Debug") {
+            continue;
+        }
+        let rest = &file.product[end..];
+        let item = ["struct ", "enum "].iter().filter_map(|word| words_after(rest, word).next()).min();
+        let Some((start, name)) = item else { continue };
+        let body = rest[start..].find(['{', '(', ';']).map_or(start, |i| start + i);
+        let body = &rest[body..closing(rest, body).unwrap_or(body)];
+        let text = body.replace("&'static str", "");
+        if !SHOWN.contains(&name.as_str()) && HELD.iter().any(|word| has_word(&text, word)) {
+            found.push(file.at(at, &format!("{name} derives Debug and holds text")));
+        }
+    }
+    found
+}
+
+/// Whether the word stands in the code as a word of its own.
+fn has_word(code: &str, word: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(word).any(|(at, _)| {
+        !(code[..at].ends_with(letter) || word.ends_with(letter) && code[at + word.len()..].starts_with(letter))
+    })
+}
+
+/// Only `identity` holds keys and signs, and it signs in one place: whatever is signed is an `Unsigned`.
+fn signing(file: &Source) -> Vec<String> {
+    const KEYS: [&str; 5] = ["sign_schnorr", "sign_schnorr_no_aux_rand", "SecretKey", "Keypair", "SigningKey"];
+    if file.room() == "identity" {
+        let places = file.find(&file.product, &KEYS[..2]);
+        return if file.name == "identity/signer.rs" { places.into_iter().skip(1).collect() } else { places };
+    }
+    file.find(&file.product, &KEYS)
+}
+
 // ---------------------------------------------------------------------------------------------------------------- the tests
 
 #[test]
@@ -312,6 +357,35 @@ fn logs_carry_shapes_only() {
         assert_eq!(logs(&sample), Vec::<String>::new(), "{line}");
     }
     hold(logs, "session/mod.rs", "//! x\n#[instrument(skip(x))]\nfn f() {}", "#[instrument]");
+}
+
+#[test]
+fn debug_renderings_show_shapes() {
+    for (item, held) in [
+        ("#[derive(Clone, Debug)]\npub struct Row {\n    text: String,\n}", "Row"),
+        ("#[derive(Debug)] #[serde(x)] pub enum Frame { Text(String), Ping }", "Frame"),
+        ("#[derive(Debug)]\nstruct Key([u8; 32]);", "Key"),
+        ("#[derive(Debug)]\nstruct Body<'a> { raw: Cow<'a, str> }", "Body"),
+        ("#[derive(Debug)]\nstruct Slice<'a>(&'a str);", "Slice"),
+    ] {
+        hold(debug_shows_shapes, "model.rs", &format!("//! x\n{item}"), &format!("{held} derives Debug"));
+    }
+    let fine = "//! x\n#[derive(Debug)] struct A { what: &'static str, n: u8, ids: Vec<EventId> }\n#[derive(Clone)] struct B(String);";
+    assert_eq!(debug_shows_shapes(&Source::sample("model.rs", fine)), Vec::<String>::new());
+}
+
+#[test]
+fn only_identity_signs_and_in_one_place() {
+    hold(signing, "engine/mod.rs", "//! x\nfn f() { k.sign_schnorr(&id, &pair); }", "sign_schnorr");
+    hold(signing, "session/x.rs", "//! x\nuse secp256k1::Keypair;", "Keypair");
+    hold(
+        signing,
+        "identity/cipher.rs",
+        "//! x\nfn f() { k.sign_schnorr_no_aux_rand(&id, &pair); }",
+        "sign_schnorr_no_aux_rand",
+    );
+    let signer = files().into_iter().find(|f| f.name == "identity/signer.rs").unwrap();
+    assert_eq!(signer.find(&signer.product, &["sign_schnorr_no_aux_rand", "sign_schnorr"]).len(), 1);
 }
 
 #[test]

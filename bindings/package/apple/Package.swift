@@ -7,6 +7,7 @@ let package = Package(
     platforms: [.iOS(.v17), .macOS(.v14)],
     products: [
         .library(name: "Waggle", targets: ["Waggle"]),
+        .library(name: "WaggleFakes", targets: ["WaggleFakes"]),
     ],
     targets: [
         .binaryTarget(
@@ -15,6 +16,7 @@ let package = Package(
         ),
         .target(name: "WaggleGenerated", dependencies: ["WaggleFFI"], swiftSettings: [.swiftLanguageMode(.v5)]),
         .target(name: "Waggle", dependencies: ["WaggleGenerated"], resources: [.copy("PrivacyInfo.xcprivacy")]),
+        .target(name: "WaggleFakes", dependencies: ["Waggle", "WaggleGenerated"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -69,7 +69,6 @@ pub enum Effect {
 }
 
 /// One change of the disposable cache.
-#[derive(Debug)]
 pub enum Keep {
     /// Pages of a timeline.
     Pages(TimelineKey, Vec<KeptPage>),
@@ -91,6 +90,24 @@ pub enum Keep {
     Mutes(String),
     /// Profiles.
     Profiles(Vec<SharedEvent>),
+}
+
+// Shapes only.
+impl std::fmt::Debug for Keep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Pages(..) => "Pages(…)",
+            Self::Channels(_) => "Channels(…)",
+            Self::Evidence(_) => "Evidence(…)",
+            Self::Structure(_) => "Structure(…)",
+            Self::Deleted(_) => "Deleted(…)",
+            Self::NoEvidence => "NoEvidence",
+            Self::Forget(_) => "Forget(…)",
+            Self::Relay(_) => "Relay(…)",
+            Self::Mutes(_) => "Mutes(…)",
+            Self::Profiles(_) => "Profiles(…)",
+        })
+    }
 }
 
 /// What a completed call answers with.

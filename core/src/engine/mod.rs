@@ -89,12 +89,14 @@ pub struct Parts {
     pub entropy: Entropy,
     /// What the cache kept.
     pub kept: Kept,
+    /// Whether channels are listened to. Without, the session reads what it is asked for and no more: an extension's way.
+    pub live: bool,
     /// Time.
     pub now: Now,
 }
 
 /// What the disposable cache had when the session opened; events are verified.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Kept {
     /// The relay's `self` key as last advertised; the outer none is "never connected".
     pub relay: Option<Option<PublicKey>>,
@@ -105,6 +107,8 @@ pub struct Kept {
     /// Profiles.
     pub profiles: Vec<SharedEvent>,
 }
+
+crate::ids::hidden_debug!(Kept);
 
 /// See the module's text.
 pub struct Engine {
@@ -204,7 +208,7 @@ enum Stage {
 impl Engine {
     /// An engine that has connected to nothing yet. What the cache kept can be read at once.
     pub fn new(parts: Parts) -> Self {
-        let Parts { address, account, capability, record, mut entropy, kept, now } = parts;
+        let Parts { address, account, capability, record, mut entropy, kept, live, now } = parts;
         let relay = kept.relay.flatten();
         let trust = match kept.relay {
             Some(Some(key)) => Trust::Key(key),
@@ -212,7 +216,7 @@ impl Engine {
             _ => Trust::None,
         };
         let sync = Sync::new(account, capability, &record);
-        let link = Connection::new(address, account, entropy.fork());
+        let link = Connection::new(address, account, entropy.fork(), live);
         let mut engine = Self {
             account,
             capability,

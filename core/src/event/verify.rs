@@ -15,11 +15,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use secp256k1::{SECP256K1, XOnlyPublicKey, schnorr};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::{Event, SharedEvent, parse_broadcast, parse_quiet, parse_reference, parse_scope};
-use crate::ids::{EventId, PublicKey, Signature};
+use crate::ids::{EventId, PublicKey, Signature, push_hex};
 use crate::limits;
 
 /// Why an event was not taken. Carries nothing of the event.
@@ -66,7 +67,7 @@ struct Wire<'a> {
     created_at: u64,
     kind: u16,
     #[serde(borrow)]
-    tags: Vec<Vec<Text<'a>>>,
+    tags: Tags<'a>,
     #[serde(borrow)]
     content: Cow<'a, str>,
     #[serde(borrow)]
@@ -74,9 +75,76 @@ struct Wire<'a> {
 }
 
 // `Cow` inside a `Vec` is not borrowed by serde on its own.
-#[derive(Deserialize, serde::Serialize)]
+#[derive(Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Tags as far as they are kept. An empty tag takes three bytes of an answer and eight times that in memory, so reading them stops at a
+/// bound, whatever the answer's size; the rest is looked at and let go.
+#[derive(Default)]
+struct Tags<'a> {
+    list: Vec<Vec<Text<'a>>>,
+    texts: usize,
+    oversized: bool,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Tags<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(TagsVisitor(Tags::default()))
+    }
+}
+
+struct TagsVisitor<'a>(Tags<'a>);
+
+impl<'de: 'a, 'a> Visitor<'de> for TagsVisitor<'a> {
+    type Value = Tags<'a>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("tags")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Tags<'a>, A::Error> {
+        let mut tags = self.0;
+        while let Some(tag) = seq.next_element_seed(OneTag(&mut tags))? {
+            tags.oversized |= tags.list.len() == limits::EVENT_TAGS;
+            if !tags.oversized {
+                tags.list.push(tag);
+            }
+        }
+        Ok(tags)
+    }
+}
+
+/// Reads one tag into the room that is left for texts.
+struct OneTag<'t, 'a>(&'t mut Tags<'a>);
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for OneTag<'_, 'a> {
+    type Value = Vec<Text<'a>>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for OneTag<'_, 'a> {
+    type Value = Vec<Text<'a>>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a tag")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut tag = Vec::new();
+        while let Some(text) = seq.next_element::<Text<'a>>()? {
+            self.0.oversized |= self.0.texts == limits::EVENT_TAG_TEXTS;
+            if !self.0.oversized {
+                self.0.texts += 1;
+                tag.push(text);
+            }
+        }
+        Ok(tag)
+    }
+}
 
 #[derive(Deserialize)]
 struct KindOnly {
@@ -99,10 +167,15 @@ impl Default for Verifier {
 impl Verifier {
     /// A verifier with the standard bounds ([`limits::VERIFIED_IDS`], [`limits::PARSED_KEYS`]).
     pub fn new() -> Self {
+        Self::bounded(limits::VERIFIED_IDS, limits::PARSED_KEYS)
+    }
+
+    /// A verifier that remembers so many events and keys.
+    pub fn bounded(ids: usize, keys: usize) -> Self {
         let cap = |n: usize| NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN);
         Self {
-            proven: Mutex::new(LruCache::new(cap(limits::VERIFIED_IDS))),
-            keys: Mutex::new(LruCache::new(cap(limits::PARSED_KEYS))),
+            proven: Mutex::new(LruCache::new(cap(ids))),
+            keys: Mutex::new(LruCache::new(cap(keys))),
             checks: AtomicU64::new(0),
         }
     }
@@ -209,19 +282,18 @@ impl std::fmt::Debug for Verifier {
 }
 
 fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
-    if wire.tags.len() > limits::EVENT_TAGS {
+    if wire.tags.oversized {
         return Err(RejectReason::Oversized);
     }
     let id = EventId::parse(&wire.id).map_err(|_| RejectReason::Malformed)?;
     let pubkey = PublicKey::parse(&wire.pubkey).map_err(|_| RejectReason::Malformed)?;
     let sig = Signature::parse(&wire.sig).map_err(|_| RejectReason::Malformed)?;
-    let form = canonical(&wire.pubkey, wire.created_at, wire.kind, &wire.tags, &wire.content);
-    if form.len() > limits::EVENT_BYTES {
+    let (digest, form_len) = hashed(&wire);
+    if form_len > limits::EVENT_BYTES {
         return Err(RejectReason::Oversized);
     }
-    let digest = Sha256::digest(&form).into();
     let tags: Vec<Vec<String>> =
-        wire.tags.into_iter().map(|tag| tag.into_iter().map(|t| t.0.into_owned()).collect()).collect();
+        wire.tags.list.into_iter().map(|tag| tag.into_iter().map(|t| t.0.into_owned()).collect()).collect();
     let event = Event {
         id,
         pubkey,
@@ -235,7 +307,7 @@ fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
         tags,
         content: wire.content.into_owned(),
         sig,
-        json_len: form.len() - CANONICAL_FRAME + OBJECT_FRAME,
+        json_len: form_len - CANONICAL_FRAME + OBJECT_FRAME,
     };
     Ok((event, digest))
 }
@@ -244,6 +316,56 @@ fn assemble(wire: Wire<'_>) -> Result<(Event, [u8; 32]), RejectReason> {
 const CANONICAL_FRAME: usize = 74;
 /// Bytes of the compact event object that are neither time, kind, tags nor content.
 const OBJECT_FRAME: usize = 327;
+
+/// SHA-256 of the canonical serialisation, and the length of that. The content, most of an event, is hashed where it lies. `wire.pubkey` is
+/// hex already.
+fn hashed(wire: &Wire<'_>) -> ([u8; 32], usize) {
+    let mut form = Vec::with_capacity(512);
+    form.extend_from_slice(b"[0,\"");
+    form.extend_from_slice(wire.pubkey.as_bytes());
+    form.extend_from_slice(b"\",");
+    // Writing to a Vec cannot fail, and numbers always serialise.
+    let _ = serde_json::to_writer(&mut form, &wire.created_at);
+    form.push(b',');
+    let _ = serde_json::to_writer(&mut form, &wire.kind);
+    form.extend_from_slice(b",[");
+    for (at, tag) in wire.tags.list.iter().enumerate() {
+        form.extend_from_slice(if at == 0 { b"[" } else { b",[" });
+        for (at, text) in tag.iter().enumerate() {
+            if at > 0 {
+                form.push(b',');
+            }
+            push_text(&mut form, &text.0);
+        }
+        form.push(b']');
+    }
+    form.extend_from_slice(b"],");
+    let Cow::Borrowed(content) = wire.content else {
+        push_text(&mut form, &wire.content);
+        form.push(b']');
+        return (Sha256::digest(&form).into(), form.len());
+    };
+    form.push(b'"');
+    let hash = Sha256::new().chain_update(&form).chain_update(content).chain_update(b"\"]");
+    (hash.finalize().into(), form.len() + content.len() + 2)
+}
+
+/// A text as the canonical serialisation has it. What the JSON reader could borrow had no escapes, and so nothing that needs one: neither a quote
+/// nor a backslash nor a control character, which it refuses.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the point")]
+fn push_text(form: &mut Vec<u8>, text: &Cow<'_, str>) {
+    match text {
+        Cow::Borrowed(text) => {
+            form.push(b'"');
+            form.extend_from_slice(text.as_bytes());
+            form.push(b'"');
+        }
+        Cow::Owned(text) => {
+            // Writing to a Vec cannot fail, and a text always serialises.
+            let _ = serde_json::to_writer(form, text);
+        }
+    }
+}
 
 fn canonical<T: serde::Serialize>(pubkey: &str, created_at: u64, kind: u16, tags: &T, content: &str) -> Vec<u8> {
     let mut form = Vec::with_capacity(512 + content.len());
@@ -258,26 +380,24 @@ pub fn canonical_id(pubkey: &PublicKey, created_at: u64, kind: u16, tags: &[Vec<
 }
 
 pub(super) fn to_json(event: &Event) -> String {
-    #[derive(serde::Serialize)]
-    struct Out<'a> {
-        content: &'a str,
-        created_at: u64,
-        id: String,
-        kind: u16,
-        pubkey: String,
-        sig: String,
-        tags: &'a [Vec<String>],
-    }
-    serde_json::to_string(&Out {
-        content: &event.content,
-        created_at: event.created_at,
-        id: event.id.to_hex(),
-        kind: event.kind,
-        pubkey: event.pubkey.to_hex(),
-        sig: event.sig.to_hex(),
-        tags: &event.tags,
-    })
-    .unwrap_or_default()
+    let mut out = Vec::with_capacity(event.json_len);
+    // Writing to a Vec cannot fail, and these types always serialise.
+    out.extend_from_slice(b"{\"content\":");
+    let _ = serde_json::to_writer(&mut out, &event.content);
+    out.extend_from_slice(b",\"created_at\":");
+    let _ = serde_json::to_writer(&mut out, &event.created_at);
+    out.extend_from_slice(b",\"id\":\"");
+    push_hex(&event.id.0, &mut out);
+    out.extend_from_slice(b"\",\"kind\":");
+    let _ = serde_json::to_writer(&mut out, &event.kind);
+    out.extend_from_slice(b",\"pubkey\":\"");
+    push_hex(&event.pubkey.0, &mut out);
+    out.extend_from_slice(b"\",\"sig\":\"");
+    push_hex(&event.sig.0, &mut out);
+    out.extend_from_slice(b"\",\"tags\":");
+    let _ = serde_json::to_writer(&mut out, &event.tags);
+    out.push(b'}');
+    String::from_utf8(out).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -295,6 +415,28 @@ mod tests {
         assert_eq!(verifier.signature_checks(), 1);
         verifier.event(&json).unwrap();
         assert_eq!(verifier.signature_checks(), 1, "P4: the same (id, sig) is not checked again");
+    }
+
+    /// NIP-01: each text is escaped for the id as the serialisation says, however the sender spelt it.
+    #[test]
+    fn the_id_does_not_depend_on_the_spelling() {
+        let author = Author::named("ada");
+        let verifier = Verifier::new();
+        for text in ["", "plain é 🐝", "\u{7f}\u{2028}", "\"", "\\", "/", "a\n\t\r\u{8}\u{c}", "\u{1}\u{1f}"] {
+            let event = author.sign(template(9, 1_751_500_000, &[&["t", text], &[], &[text]], text));
+            let json = event.to_json();
+            assert_eq!(json.len(), event.json_len);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["content"], text);
+            let quoted = serde_json::to_string(text).unwrap();
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+            let other = json.replace(&quoted, &format!("\"{escaped}\""));
+            for spelling in [&json, &other, &json.replace('/', "\\/")] {
+                let read = verifier.event(spelling).unwrap();
+                assert_eq!((&*read, read.json_len, read.text()), (&*event, event.json_len, text.to_owned()));
+            }
+        }
+        let raw = author.sign(template(9, 5, &[], "x")).to_json().replace("\"x\"", "\"\u{1}\"");
+        assert_eq!(verifier.event(&raw).unwrap_err().reason, RejectReason::Malformed);
     }
 
     #[test]
@@ -341,6 +483,12 @@ mod tests {
             verifier.event(&good.replacen("\"tags\":[]", &many, 1)).unwrap_err().reason,
             RejectReason::Oversized
         );
+        let long = format!("\"tags\":[[\"x\"{}]]", ",\"\"".repeat(limits::EVENT_TAG_TEXTS));
+        let (long, most) = (good.replacen("\"tags\":[]", &long, 1), format!("[{good}]").len());
+        assert_eq!(verifier.event(&long).unwrap_err().reason, RejectReason::Oversized);
+        // In one pass over a whole answer too, where an item may be as large as the answer.
+        let batch = verifier.array(&format!("[{good},{long}]"), most).unwrap();
+        assert_eq!((batch.events.len(), batch.rejected[0].reason), (1, RejectReason::Oversized));
         let array = format!("[{good},{{\"kind\":39006}},7,{good}]");
         let batch = verifier.batch(array.as_bytes()).unwrap();
         assert_eq!(batch.events.len(), 2);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::idmap::IdMap;
+use crate::idmap::IdMap;
 
 use crate::ids::{ChannelId, PublicKey};
 use crate::model::ChannelType;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::idmap::IdMap;
+use crate::idmap::IdMap;
 
 use crate::event::SharedEvent;
 use crate::ids::EventId;

@@ -6,13 +6,12 @@
 
 mod access;
 mod aside;
-mod idmap;
 mod intake;
 mod repair;
 mod store;
 
+pub(crate) use crate::idmap::IdMap;
 pub use access::{Access, ChannelAccess};
-pub(crate) use idmap::IdMap;
 pub use intake::{Delta, Origin};
 pub(crate) use repair::{Answered, RepairEnd};
 pub use repair::{Dialect, Repair, Ticket};

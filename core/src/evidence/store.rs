@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::idmap::{IdMap, IdSet};
+use crate::idmap::{IdMap, IdSet};
 
 use super::access::Access;
 use super::aside::Aside;

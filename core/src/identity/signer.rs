@@ -327,6 +327,44 @@ mod tests {
         assert!(!signer.can_publish() && signer.self_cipher().is_some());
     }
 
+    /// `unread.md` 13 rule 9: whatever is asked for, what comes out proves who asks, or is the account's own read state or mutes, sealed. A
+    /// message, a deletion, a profile, a reaction or a foreign coordinate cannot be asked for.
+    #[test]
+    fn nothing_else_can_be_signed() {
+        let texts = ["x", "read-state:0", "\"],[\"h\",\"general", "9", "\u{0}\n\"'"];
+        let mut asked = Vec::new();
+        for text in texts {
+            let (text, nonce) = (text.to_owned(), [1; 32]);
+            asked.push(Unsigned::SocketAuth { relay: text.clone(), challenge: text.clone(), created_at: NOW });
+            asked.push(Unsigned::HttpAuth {
+                url: text.clone(),
+                method: "POST",
+                payload: None,
+                nonce: [1; 16],
+                created_at: NOW,
+            });
+            asked.push(Unsigned::ReadState { slot: SlotId([9; 16]), plaintext: text.clone(), nonce, created_at: NOW });
+            asked.push(Unsigned::Mutes { plaintext: text, nonce, created_at: NOW });
+        }
+        let (signer, verifier) = (signer(), Verifier::new());
+        for event in &asked {
+            let signed = verifier.event(&signer.sign_now(event, NOW).unwrap().json).unwrap();
+            let names: Vec<&str> = signed.tags.iter().map(|t| t[0].as_str()).collect();
+            let d = signed.single("d").unwrap_or_default();
+            match signed.kind {
+                22242 => assert_eq!((names.as_slice(), signed.content.as_str()), (&["relay", "challenge"][..], "")),
+                27235 => assert_eq!((names.as_slice(), signed.content.as_str()), (&["u", "method", "nonce"][..], "")),
+                30078 => {
+                    assert_eq!(names, ["d", "t"]);
+                    assert!(d == "channel-mutes" || d == "read-state:09090909090909090909090909090909");
+                    signer.self_cipher().unwrap().decrypt(&signed.content).unwrap();
+                }
+                kind => panic!("signed an event of kind {kind}"),
+            }
+            assert!(signed.tags.iter().all(|tag| tag.len() == 2), "a text stays one text");
+        }
+    }
+
     #[test]
     fn debug_shows_shapes_only() {
         let text = format!("{:?}", blob("secret words", NOW));

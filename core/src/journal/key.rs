@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::ids::{ChannelId, EventId, Malformed, Target};
 use crate::limits;
@@ -35,8 +36,19 @@ pub enum Key {
 }
 
 /// The text of a key that belongs to no family known here. Only [`Key::parse`] makes one.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpaqueKey(String);
+
+// The hasher of maps keyed by ids looks at eight bytes of each write, which texts have in common.
+impl Hash for OpaqueKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for chunk in self.0.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            state.write(&word);
+        }
+    }
+}
 
 /// Breadth of a mark, the first thing retention goes by (`unread.md` 8.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +69,10 @@ impl Key {
         if text.is_empty() || text.len() > limits::KEY_BYTES {
             return Err(Malformed("frontier key"));
         }
+        // The most frequent family first; no other has this length.
+        if text.len() == 36 {
+            return Ok(ChannelId::parse(text).map_or_else(|_| Self::Opaque(OpaqueKey(text.to_owned())), Self::Channel));
+        }
         let event = |prefix| text.strip_prefix(prefix).and_then(|rest| EventId::parse(rest).ok());
         if let Some(id) = event(THREAD) {
             return Ok(Self::Thread(id));
@@ -70,7 +86,7 @@ impl Key {
         if let Some(id) = text.strip_prefix(ACTIVITY).and_then(|rest| ChannelId::parse(rest).ok()) {
             return Ok(Self::Activity(id));
         }
-        Ok(ChannelId::parse(text).map_or_else(|_| Self::Opaque(OpaqueKey(text.to_owned())), Self::Channel))
+        Ok(Self::Opaque(OpaqueKey(text.to_owned())))
     }
 
     /// The message the key names, if it names one: homes are kept for those (`unread.md` 8.6).

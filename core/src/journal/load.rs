@@ -49,7 +49,7 @@ impl fmt::Debug for Stored {
 }
 
 /// One stored row.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct StoredRow {
     /// Frontier.
     pub value: Option<i64>,
@@ -64,6 +64,8 @@ pub struct StoredRow {
     /// The slot that carries that.
     pub slot: Option<String>,
 }
+
+crate::ids::hidden_debug!(StoredRow);
 
 /// What a pending event turns out to be once verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -116,13 +116,15 @@ impl fmt::Debug for Pending {
 }
 
 /// Identity of a record that does not exist yet: random, given by the caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Fresh {
     /// The primary slot.
     pub slot: SlotId,
     /// 1 to 64 code points; a random UUID.
     pub client_id: String,
 }
+
+crate::ids::hidden_debug!(Fresh);
 
 /// Scalars of the record.
 #[derive(Clone, PartialEq, Eq)]

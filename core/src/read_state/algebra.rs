@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
+use crate::idmap::IdMap;
 use crate::journal::{Key, Override};
 use crate::limits;
 
@@ -113,6 +114,60 @@ impl State {
                 .overrides
                 .iter()
                 .all(|(key, register)| self.overrides.get(key).is_some_and(|held| held.merge(*register) == *held))
+    }
+}
+
+/// What many states join into, without an order: a load joins thousands, and looking keys up in a tree was most of that (P9).
+#[derive(Default)]
+pub struct Join {
+    frontiers: IdMap<Key, u32>,
+    overrides: IdMap<Key, Override>,
+}
+
+impl Join {
+    /// As [`State::key_count`].
+    pub fn key_count(&self) -> usize {
+        self.frontiers.len().saturating_add(self.overrides.len().saturating_mul(3))
+    }
+
+    /// As [`State::raise`].
+    pub fn raise(&mut self, key: &Key, value: u32) {
+        let held = self.frontiers.entry_ref(key).or_insert(value);
+        *held = value.max(*held);
+    }
+
+    /// Joins a register.
+    pub fn register(&mut self, key: &Key, register: Override) {
+        let held = self.overrides.entry_ref(key).or_default();
+        *held = held.merge(register);
+    }
+
+    /// Joins a state, as [`State::merge`].
+    pub fn merge(&mut self, other: &State) {
+        other.frontiers.iter().for_each(|(key, value)| self.raise(key, *value));
+        other.overrides.iter().for_each(|(key, register)| self.register(key, *register));
+    }
+
+    /// The joined frontiers that `wanted` says yes to, in the order of keys.
+    pub fn frontiers(&self, wanted: impl Fn(&Key, u32) -> bool) -> Vec<(Key, u32)> {
+        sorted(self.frontiers.iter().filter(|(key, value)| wanted(key, **value)))
+    }
+
+    /// The joined registers that `wanted` says yes to, in the order of keys.
+    pub fn overrides(&self, wanted: impl Fn(&Key, Override) -> bool) -> Vec<(Key, Override)> {
+        sorted(self.overrides.iter().filter(|(key, register)| wanted(key, **register)))
+    }
+}
+
+fn sorted<'a, V: Copy + 'a>(entries: impl Iterator<Item = (&'a Key, &'a V)>) -> Vec<(Key, V)> {
+    let mut all: Vec<(Key, V)> = entries.map(|(key, value)| (key.clone(), *value)).collect();
+    all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+impl std::fmt::Debug for Join {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Join({} frontiers, {} overrides)", self.frontiers.len(), self.overrides.len())
     }
 }
 

@@ -48,6 +48,21 @@ proptest! {
         prop_assert!(ab.frontiers.iter().all(|(k, v)| greatest(k, v)));
     }
 
+    /// The join without an order is the same join, whatever is asked of it comes sorted, and it counts the same keys.
+    #[test]
+    fn joining_is_merging(all in prop::collection::vec(states(), 0..5)) {
+        let (mut joined, mut merged) = (Join::default(), State::default());
+        for state in &all {
+            joined.merge(state);
+            merged.merge(state);
+        }
+        let (frontiers, overrides) = (joined.frontiers(|_, _| true), joined.overrides(|_, _| true));
+        prop_assert!(frontiers.is_sorted() && overrides.iter().is_sorted_by_key(|(key, _)| key));
+        prop_assert_eq!(joined.key_count(), merged.key_count());
+        prop_assert_eq!(joined.frontiers(|_, value| value < 3), merged.clone().frontiers.into_iter().filter(|(_, v)| *v < 3).collect::<Vec<_>>());
+        prop_assert_eq!(State { frontiers: frontiers.into_iter().collect(), overrides: overrides.into_iter().collect() }, merged);
+    }
+
     #[test]
     fn covering_is_merging_without_effect(a in states(), b in states()) {
         prop_assert_eq!(a.covers(&b), join(&a, &b) == a);

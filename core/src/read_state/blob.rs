@@ -24,6 +24,8 @@ use crate::limits;
 
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
+/// Room for so many entries is made at first: what few blobs exceed.
+const ENTRIES: usize = 32;
 const PARTS: [&str; 3] = ["ov_s:", "ov_c:", "ov_b:"];
 
 /// One installation's read state as published.
@@ -122,6 +124,28 @@ pub fn parse(plaintext: &[u8]) -> Result<Blob, Unreadable> {
         return Err(Unreadable::Oversized);
     }
     let text = std::str::from_utf8(plaintext).map_err(|_| Unreadable::Json)?;
+    match quick(text) {
+        Some(blob) => Ok(blob),
+        None => thorough(text),
+    }
+}
+
+/// Reads in one pass what every writer known writes: each name once, version and values whole numbers in range. None for anything else, which
+/// may still be a blob. A snapshot has thousands of blobs and a hundred thousand entries (P9).
+fn quick(text: &str) -> Option<Blob> {
+    #[derive(Deserialize)]
+    struct Plain<'a> {
+        v: u8,
+        client_id: String,
+        #[serde(borrow)]
+        contexts: Entries<'a>,
+    }
+    let plain: Plain<'_> = serde_json::from_str(text).ok()?;
+    let state = plain.contexts.state(Twins::Doubt)?;
+    (plain.v == 1 && is_client_id(&plain.client_id)).then_some(Blob { client_id: plain.client_id, state })
+}
+
+fn thorough(text: &str) -> Result<Blob, Unreadable> {
     // Members and not a derived struct: duplicates are legal here, the last one wins.
     let Members(top) = serde_json::from_str(text).map_err(|_| Unreadable::Json)?;
     let member = |name: &str| top.iter().find(|(key, _)| key == name).map(|(_, raw)| raw.get());
@@ -132,11 +156,16 @@ pub fn parse(plaintext: &[u8]) -> Result<Blob, Unreadable> {
     let client_id = client_id.filter(|id| is_client_id(id)).ok_or(Unreadable::ClientId)?;
     let contexts: Option<Members<'_>> = member("contexts").and_then(|raw| serde_json::from_str(raw).ok());
     let contexts = contexts.filter(|c| c.0.len() <= limits::BLOB_KEYS).ok_or(Unreadable::Contexts)?;
-    Ok(Blob { client_id, state: read_contexts(&contexts.0) })
+    let mut entries = Entries::default();
+    for (name, raw) in contexts.0 {
+        let value = entry_value(raw.get()).filter(|_| is_key(&name));
+        entries.add(name, value);
+    }
+    let state = entries.state(Twins::Join).ok_or(Unreadable::Contexts)?;
+    Ok(Blob { client_id, state })
 }
 
-/// The members of an object, sorted by name, each once. Names are borrowed where they have no escapes: a snapshot has a hundred thousand of
-/// them (P9).
+/// The members of an object, sorted by name, each once.
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
@@ -178,28 +207,83 @@ pub fn is_client_id(text: &str) -> bool {
     (1..=limits::CLIENT_ID_CHARS).contains(&text.chars().count())
 }
 
-fn read_contexts(contexts: &[(Cow<'_, str>, &RawValue)]) -> State {
-    let mut state = State::default();
-    let mut groups: BTreeMap<&str, [Part; 3]> = BTreeMap::new();
-    for (key, raw) in contexts {
-        let key = key.as_ref();
-        let value = entry_value(raw.get()).filter(|_| is_key(key));
-        if let Some((part, suffix)) = override_part(key) {
-            if let Some(slot) = groups.entry(suffix).or_default().get_mut(part) {
+/// Entries of `contexts`, sorted out.
+#[derive(Default)]
+struct Entries<'a> {
+    frontiers: Vec<(Key, u32)>,
+    groups: BTreeMap<Cow<'a, str>, [Part; 3]>,
+}
+
+/// What it means that two names stand for one key.
+enum Twins {
+    /// One is escaped and the other is not: both count.
+    Join,
+    /// It may be the same name twice, of which the last counts.
+    Doubt,
+}
+
+impl<'a> Entries<'a> {
+    /// Takes an entry; no value is an impossible one.
+    fn add(&mut self, name: Cow<'a, str>, value: Option<u32>) {
+        if let Some((part, suffix_at)) = override_part(&name) {
+            let suffix = match name {
+                Cow::Borrowed(name) => Cow::Borrowed(name.get(suffix_at..).unwrap_or_default()),
+                Cow::Owned(mut name) => Cow::Owned(name.split_off(suffix_at)),
+            };
+            if let Some(slot) = self.groups.entry(suffix).or_default().get_mut(part) {
                 *slot = value.map_or(Part::Invalid, Part::Valid);
             }
-        } else if !key.starts_with(OVERRIDE_PREFIX)
-            && let (Some(value), Ok(raw_key)) = (value, Key::parse(key.strip_prefix(ESCAPE).unwrap_or(key)))
+        } else if !name.starts_with(OVERRIDE_PREFIX)
+            && let (Some(value), Ok(key)) = (value, Key::parse(name.strip_prefix(ESCAPE).unwrap_or(&name)))
         {
-            state.raise(&raw_key, value);
+            self.frontiers.push((key, value));
         }
     }
-    for (suffix, parts) in groups {
-        if let (Some(register), Ok(key)) = (read_group(parts), Key::parse(suffix)) {
-            state.overrides.insert(key, register);
+
+    fn state(self, twins: Twins) -> Option<State> {
+        let mut frontiers = self.frontiers;
+        frontiers.sort_by(|a, b| a.0.cmp(&b.0));
+        let before = frontiers.len();
+        frontiers.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 = kept.1.max(later.1);
+            }
+            same
+        });
+        if frontiers.len() < before && matches!(twins, Twins::Doubt) {
+            return None;
         }
+        let groups = self.groups.into_iter();
+        let overrides =
+            groups.filter_map(|(suffix, parts)| Some((Key::parse(&suffix).ok()?, read_group(parts)?))).collect();
+        Some(State { frontiers: frontiers.into_iter().collect(), overrides })
     }
-    state
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Entries<'de>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object of whole numbers")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Entries { frontiers: Vec::with_capacity(ENTRIES), ..Entries::default() };
+                let mut count = 0usize;
+                while let Some((Name(name), value)) = map.next_entry::<Name<'de>, u32>()? {
+                    count += 1;
+                    if count > limits::BLOB_KEYS || !is_key(&name) {
+                        return Err(serde::de::Error::custom("to be read thoroughly"));
+                    }
+                    entries.add(name, Some(value));
+                }
+                Ok(entries)
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// One sibling of an override group as found on the wire.
@@ -220,8 +304,9 @@ fn read_group(parts: [Part; 3]) -> Option<Override> {
     }
 }
 
-fn override_part(key: &str) -> Option<(usize, &str)> {
-    PARTS.iter().enumerate().find_map(|(index, prefix)| Some((index, key.strip_prefix(prefix)?)))
+/// Which part of a register the name is, and where the register's own name begins.
+fn override_part(name: &str) -> Option<(usize, usize)> {
+    PARTS.iter().position(|prefix| name.starts_with(prefix)).map(|part| (part, OVERRIDE_PREFIX.len() + 2))
 }
 
 fn is_key(key: &str) -> bool {

@@ -221,6 +221,24 @@ fn the_writer_is_bounded() {
     assert_eq!(write(client, &escaped_too_long), Err(Error::InvalidArgument { what: "context key" }));
 }
 
+fn blob_of(entries: &[(String, String)]) -> String {
+    let body: Vec<String> = entries.iter().map(|(k, v)| format!("{}:{v}", serde_json::to_string(k).unwrap())).collect();
+    format!(r#"{{"v":1,"client_id":"c","contexts":{{{}}}}}"#, body.join(","))
+}
+
+/// So few that they often meet.
+fn few_keys() -> impl Strategy<Value = String> {
+    "(esc:){0,2}(ov_[scbx]:){0,2}[ab\"]{0,1}|é{127,129}"
+}
+
+fn has_twins(entries: &[(String, String)]) -> bool {
+    let raw = |name: &str| name.strip_prefix(ESCAPE).unwrap_or(name).to_owned();
+    let mut all: Vec<String> =
+        entries.iter().filter(|(name, _)| !name.starts_with(OVERRIDE_PREFIX)).map(|(name, _)| raw(name)).collect();
+    all.sort();
+    all.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 fn keys() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z:]{1,8}", "(esc:|ov_|ov_s:|ov_c:|ov_b:){1,3}[a-z\"\\\\é\u{1}]{0,4}", "\\PC{1,20}"]
 }
@@ -252,9 +270,19 @@ proptest! {
 
     #[test]
     fn no_contexts_panic(entries in prop::collection::vec((keys(), "[-0-9.eE]{1,8}|null|\"\"|\\[\\]"), 0..12)) {
-        let body: Vec<String> =
-            entries.iter().map(|(k, v)| format!("{}:{v}", serde_json::to_string(k).unwrap())).collect();
-        let _ = parse(format!(r#"{{"v":1,"client_id":"c","contexts":{{{}}}}}"#, body.join(",")).as_bytes());
+        let _ = parse(blob_of(&entries).as_bytes());
+    }
+
+    /// One pass either reads what the thorough reading reads, or leaves it to that.
+    #[test]
+    fn both_ways_to_read_agree(entries in prop::collection::vec((few_keys(), "[0-9]{1,3}|4294967295|4294967296|-1|-0|1e3|4.0|1e400|null"), 0..8)) {
+        let text = blob_of(&entries);
+        let thorough = thorough(&text);
+        let usual = entries.iter().all(|(_, value)| value.parse::<u32>().is_ok() && !value.starts_with('0'));
+        match quick(&text) {
+            Some(blob) => prop_assert_eq!(Ok(blob), thorough),
+            None => prop_assert!(!usual || has_twins(&entries) || entries.iter().any(|(name, _)| !is_key(name))),
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::algebra::State;
+use super::algebra::Join;
 use super::blob::{self, Blob, Unreadable};
 use super::crypto::{CryptoJob, DecodeJob, JobId};
 use super::plan::{Observed, Sightings};
@@ -26,7 +26,7 @@ use crate::order::RowKey;
 #[derive(Default)]
 struct Digest {
     /// Peers' state, and message marks of our own slots.
-    state: State,
+    state: Join,
     /// Own values with their slot.
     own: Vec<(Key, u32, SlotId)>,
     ahead: Vec<(u32, Key)>,
@@ -212,8 +212,7 @@ impl Intake {
             }
         }
         for (name, register) in &blob.state.overrides {
-            let held = self.digest.state.overrides.entry(name.clone()).or_default();
-            *held = held.merge(*register);
+            self.digest.state.register(name, *register);
         }
         if listed {
             self.digest.seen.push((slot, Observed { key, ours, frontiers: blob.state.frontiers }));
@@ -298,19 +297,16 @@ impl Intake {
 
 /// The part of a digest that would change the record.
 fn news(digest: &Digest, record: &Record) -> Merge {
-    let frontiers = digest.state.frontiers.iter();
     let rises = |key: &Key, value: u32| record.frontier(key).is_none_or(|held| held < value);
-    let overrides = digest.state.overrides.iter();
     let own = digest.own.iter().filter(|(key, value, _)| {
         let held = record.row(key).and_then(|row| row.own);
         held.is_none_or(|own| own.value < *value || own.slot.is_none()) || rises(key, *value)
     });
     Merge {
-        frontiers: frontiers.filter(|(k, v)| rises(k, **v)).map(|(k, v)| (k.clone(), *v)).collect(),
-        overrides: overrides
-            .filter(|(k, v)| record.overrides().get(k).is_none_or(|held| held.merge(**v) != *held))
-            .map(|(k, v)| (k.clone(), *v))
-            .collect(),
+        frontiers: digest.state.frontiers(rises),
+        overrides: digest
+            .state
+            .overrides(|key, register| record.overrides().get(key).is_none_or(|held| held.merge(register) != *held)),
         own: own.cloned().collect(),
     }
 }

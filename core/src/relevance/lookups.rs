@@ -93,6 +93,9 @@ fn decides(key: &LookupKey, roots: &[EventId], own: &Structure) -> bool {
     own.channel == key.channel && (answers || own.id == key.id || roots.contains(&own.id))
 }
 
+// One witness per positive entry: bounding the entries bounds the witnesses.
+const _: () = assert!(limits::LOOKUPS <= limits::WITNESSES);
+
 #[derive(Default)]
 pub(super) struct Lookups {
     next: u64,

@@ -231,9 +231,9 @@ impl Relevance {
         self.fetch.is_idle() && self.lookups.queued() == 0
     }
 
-    /// When a failed look-up is to be tried again.
+    /// When a failed look-up is to be tried again. While offline nothing is waited for: coming online is what starts it again.
     pub fn next_wake(&self) -> Option<Millis> {
-        self.fetch.retry_at()
+        self.fetch.retry_at().filter(|_| self.online)
     }
 
     /// Starts the next look-up, if one is queued, none runs and no wait is on.

@@ -142,12 +142,13 @@ impl Actor {
             };
             tokio::select! {
                 biased;
+                // Posts first: whoever lets a surface go and then asks for the next one has room for it, however much is asked.
+                Some(command) = posts.recv() => self.command(command),
                 command = calls.recv() => match command {
                     Some(command) => self.command(command),
                     // Nobody can ask any more; the guard ends the task in a moment.
                     None => return,
                 },
-                Some(command) = posts.recv() => self.command(command),
                 Some(input) = inputs.recv() => self.input_batch(input, &mut inputs),
                 // A fault of this program: the session ends with it, visibly, instead of going on half alive.
                 panicked = self.tasks.ended() => if let Some(name) = panicked {

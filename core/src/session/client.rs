@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::actor::{self, Actor, Cells, TaskPanic, Tasks};
 use super::command::{Command, StandingViews};
-use super::config::{Config, Credential};
+use super::config::{Config, Credential, Mode};
 use super::disk::store_work;
 use super::guard::TaskGuard;
 use super::handle::{Sender, Session};
@@ -44,7 +44,11 @@ impl Waggle {
             None => Entropy::from_os()?,
         };
         let state = State { entropy, account: None };
-        Ok(Client(Arc::new(Inner { config, verifier: Arc::new(Verifier::new()), state: Mutex::new(state) })))
+        let verifier = match config.mode {
+            Mode::App => Verifier::new(),
+            Mode::Extension => Verifier::bounded(limits::EXTENSION_VERIFIED_IDS, limits::EXTENSION_PARSED_KEYS),
+        };
+        Ok(Client(Arc::new(Inner { config, verifier: Arc::new(verifier), state: Mutex::new(state) })))
     }
 }
 
@@ -309,7 +313,8 @@ async fn open_files(parts: &mut Opening) -> Result<Opened, Error> {
     let partition = Partition { host: parts.address.host().to_owned(), account: parts.signer.public_key() };
     let fresh = Fresh { slot: parts.entropy.slot(), client_id: parts.entropy.uuid() };
     let (dir, hooks, verifier) = (parts.config.data_dir.clone(), parts.config.disk.clone(), parts.verifier.clone());
-    store_work(parts.config.blocking, move || open::open(&dir, partition, fresh, hooks, &verifier)).await
+    let mode = parts.config.mode;
+    store_work(parts.config.blocking, move || open::open(&dir, partition, fresh, hooks, &verifier, mode)).await
 }
 
 fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
@@ -330,6 +335,7 @@ fn assemble(parts: Opening, opened: Opened) -> (Actor, mpsc::Receiver<Input>) {
         record: opened.journal.record().clone(),
         entropy: entropy.fork(),
         kept: opened.kept,
+        live: config.mode == Mode::App,
         now: config.clock.now(),
     });
     let mut tasks = Tasks::default();

@@ -320,7 +320,7 @@ impl std::fmt::Debug for Session {
 /// How a timeline is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimelineOptions {
-    /// Rows a page: 1 to 200, for a thread 500. `None` takes the relay's default of 50, or 100.
+    /// Rows a page: 1 to 200, for a thread 500; others are clamped to that. `None` takes the relay's default of 50, or 100.
     pub limit: Option<u32>,
     /// Seconds east of UTC by which days begin.
     pub utc_offset: i32,

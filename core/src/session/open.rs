@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::config::Mode;
 use super::disk::Files;
 use crate::directory::StoredChannel;
 use crate::engine::Kept;
@@ -11,6 +12,7 @@ use crate::error::{Error, StorageKind};
 use crate::event::{SharedEvent, Verifier, kinds};
 use crate::ids::{ChannelId, EventId};
 use crate::journal::Fresh;
+use crate::limits;
 use crate::store::cache::{self, Cache, Class};
 use crate::store::journal::{Hooks, JournalStore, Partition, SqliteJournal};
 
@@ -40,15 +42,22 @@ pub(super) fn open(
     fresh: Fresh,
     hooks: Arc<dyn Hooks>,
     verifier: &Verifier,
+    mode: Mode,
 ) -> Result<Opened, Error> {
     std::fs::create_dir_all(dir).map_err(|_| Error::Storage { kind: StorageKind::Io })?;
     let files = Files::in_dir(dir);
-    let journal = Box::new(SqliteJournal::open(&files.journal, partition.clone(), fresh, hooks)?);
+    let mut journal = Box::new(SqliteJournal::open(&files.journal, partition.clone(), fresh, hooks)?);
     // Without a cache everything works, only later.
     let mut cache = Cache::open(&files.cache).ok().and_then(|mut cache| {
         let part = cache.partition(&partition.host, &partition.account).ok()?;
         Some((cache, part))
     });
+    if mode == Mode::Extension {
+        journal.keep_in_memory(limits::EXTENSION_FILE_KIB)?;
+        if let Some((cache, _)) = &cache {
+            cache.keep_in_memory(limits::EXTENSION_FILE_KIB)?;
+        }
+    }
     let (kept, evidence) = match &mut cache {
         Some((cache, part)) => read(cache, *part, verifier).unwrap_or_default(),
         None => Default::default(),

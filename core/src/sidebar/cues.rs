@@ -45,7 +45,7 @@ pub struct CueTarget {
 }
 
 /// One edge. With a count of zero there is nothing to draw.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Cue {
     /// Distinct conversations.
     pub count: u32,
@@ -58,6 +58,8 @@ pub struct Cue {
     /// What assistive technology reads; empty when there is nothing.
     pub accessible_name: String,
 }
+
+crate::ids::hidden_debug!(Cue);
 
 /// Both edges.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

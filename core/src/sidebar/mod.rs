@@ -30,7 +30,7 @@ pub use names::{ThreadButton, conversation_name, thread_button};
 pub use row::{Conversation, row};
 
 /// Position of a row in the sidebar: section, then the section's own order, then the channel id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     section: SidebarSection,
     /// Seconds before the end of time of the newest message, in sections that have the newest first; else 0.
@@ -38,6 +38,13 @@ struct Place {
     /// The name without regard to case.
     folded: String,
     channel: ChannelId,
+}
+
+/// Without the name.
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Place({:?})", self.section)
+    }
 }
 
 impl Place {

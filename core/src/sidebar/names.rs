@@ -67,13 +67,15 @@ pub(super) fn cue(conversations: u32, above: bool) -> String {
 }
 
 /// The button under a message that opens its thread (`unread.md` 12.3).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ThreadButton {
     /// Unread replies, or marked unread by hand. Unknown and zero have none.
     pub dot: bool,
     /// What assistive technology reads.
     pub accessible_name: String,
 }
+
+crate::ids::hidden_debug!(ThreadButton);
 
 /// Projects the thread button. `replies` as in [`crate::model::TimelineRow::replies`], `thread` the thread target's snapshot.
 pub fn thread_button(replies: u32, thread: &UnreadSnapshot) -> ThreadButton {

@@ -6,7 +6,7 @@ use crate::model::{ChannelType, Manual, PresentationClass, SidebarRow, SidebarSe
 use super::names;
 
 /// The facts of one conversation, from the rooms that know them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Conversation<'a> {
     /// The channel.
     pub channel: ChannelId,
@@ -31,6 +31,8 @@ pub struct Conversation<'a> {
     /// Time of the newest message held, seconds.
     pub latest_at: Option<u64>,
 }
+
+crate::ids::hidden_debug!(Conversation<'_>);
 
 /// Which line of the table applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

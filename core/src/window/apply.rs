@@ -23,10 +23,12 @@ impl Timeline {
     ) -> Then {
         let channel = self.key.channel;
         match (&mut self.body, reading.plain) {
-            (Body::Thread(thread, root), _) => match thread.accept(batch, channel, *root, self.limit) {
-                Ok(page) => self.take_thread(reading, page, facts, shared, touched),
-                Err(why) => Then::Refuse(why),
-            },
+            (Body::Thread(thread, root), _) => {
+                match thread.accept(batch, channel, *root, self.limit, |e| shared.may_draw(e)) {
+                    Ok(page) => self.take_thread(reading, page, facts, shared, touched),
+                    Err(why) => Then::Refuse(why),
+                }
+            }
             (Body::Channel(_), true) => self.take_plain(reading, batch, facts, shared, touched),
             (Body::Channel(_), false) => {
                 // The relay may have stopped vouching for itself meanwhile only with the connection, which ends the read.
@@ -107,6 +109,7 @@ impl Timeline {
         all.sort_unstable_by_key(|e| e.key());
         all.dedup_by_key(|e| e.id);
         let last = all.last().map(|e| e.key());
+        all.retain(|e| shared.may_draw(e));
         hold_rows(&all, facts, shared, touched);
         touched.extend(all.iter().map(|e| e.id));
         let Body::Channel(chains) = &mut self.body else { return Then::Done };
@@ -167,7 +170,7 @@ impl Timeline {
     ) -> Vec<EventId> {
         let mut touched = Vec::new();
         let root = batch.events.iter().find(|e| Some(e.id) == self.key.root && is_row_of(e, &self.key));
-        if let Some(root) = root {
+        if let Some(root) = root.filter(|root| shared.may_draw(root)) {
             shared.fold.hold(root, facts, shared.epoch);
             touched.push(root.id);
         }

@@ -138,6 +138,16 @@ impl Shared {
         }
     }
 
+    /// Whether the event may be drawn: a notice only when it is the relay's (`unread.md` 13, rule 2).
+    fn may_draw(&self, event: &Event) -> bool {
+        event.kind != kinds::NOTICE
+            || match self.signer() {
+                Some(Signer::Key(key)) => key == event.pubkey,
+                Some(Signer::Transport) => self.overlay_signer.is_none_or(|signer| signer == event.pubkey),
+                None => false,
+            }
+    }
+
     /// Row mode that the discovery document names.
     fn row_mode(&self) -> bool {
         self.connection.is_some_and(|c| c.thread_replies_in_channel)
@@ -327,6 +337,7 @@ impl Windows {
             _ => self.shared.fold.apply(event, facts, self.shared.epoch),
         };
         if kinds::is_row(event.kind)
+            && self.shared.may_draw(event)
             && let Some(channel) = event.channel()
         {
             touched.extend(self.live_row(event, channel, facts));

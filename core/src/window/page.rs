@@ -101,7 +101,7 @@ pub(super) fn accept(
         (None, _) => return Err(Unusable::NoBounds),
     };
     let Bounds { next, row_mode } = check_bounds(bounds, channel, cursor, signer)?;
-    let (rows, foreign) = ordered_rows(batch, channel, cursor)?;
+    let (rows, foreign) = ordered_rows(batch, channel, cursor, &bounds.pubkey)?;
     let rejected = |wanted: fn(u16) -> bool| batch.rejected.iter().any(|r| r.kind.is_none_or(wanted));
     let (summaries, strange) = summaries(batch, channel, &bounds.pubkey, &rows);
     let changes: Vec<_> = batch.events.iter().filter(|e| kinds::is_auxiliary(e.kind)).cloned().collect();
@@ -172,15 +172,17 @@ fn binding(channel: ChannelId, cursor: Option<RowKey>) -> String {
     }
 }
 
-/// The rows of the channel, and whether others had to be dropped.
+/// The rows of the channel, and whether others had to be dropped. A notice that is not the relay's is none (`unread.md` 13, rule 2).
 fn ordered_rows(
     batch: &Batch,
     channel: ChannelId,
     cursor: Option<RowKey>,
+    relay: &PublicKey,
 ) -> Result<(Vec<SharedEvent>, bool), Unusable> {
     let mut rows = Vec::with_capacity(limits::PAGE_ROWS_MAX as usize);
     let (mut last, mut foreign) = (cursor, false);
-    for event in batch.events.iter().filter(|e| kinds::is_row(e.kind)) {
+    let may_draw = |e: &SharedEvent| e.kind != kinds::NOTICE || e.pubkey == *relay;
+    for event in batch.events.iter().filter(|e| kinds::is_row(e.kind) && may_draw(e)) {
         if event.channel() != Some(channel) {
             foreign = true;
             continue;

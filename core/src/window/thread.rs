@@ -87,13 +87,14 @@ impl Thread {
         self.plain.get_or_insert(None);
     }
 
-    /// Checks and takes in the next page. Fails with the broken rule and changes nothing.
+    /// Checks and takes in the next page, without what may not be drawn. Fails with the broken rule and changes nothing.
     pub(super) fn accept(
         &mut self,
         batch: &Batch,
         channel: ChannelId,
         root: EventId,
         limit: u32,
+        may_draw: impl Fn(&Event) -> bool,
     ) -> Result<ThreadPage, &'static str> {
         let received: Vec<&SharedEvent> = batch.events.iter().filter(|e| kinds::is_row(e.kind)).collect();
         if self.plain.is_none() && received.len() > 1 && self.cursor.is_none() && is_newest_first(&received) {
@@ -111,7 +112,7 @@ impl Thread {
         }
         let rows: Vec<SharedEvent> = received
             .iter()
-            .filter(|e| is_reply_of(e, channel, root, self.plain.is_some()))
+            .filter(|e| is_reply_of(e, channel, root, self.plain.is_some()) && may_draw(e))
             .map(|e| (*e).clone())
             .collect();
         self.fresh = true;

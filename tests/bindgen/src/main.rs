@@ -31,6 +31,9 @@ struct Cli {
     /// An exported crate in the library and its folder, where `uniffi.toml` is: `NAME=FOLDER`.
     #[arg(long = "crate", value_name = "NAME=FOLDER", value_parser = named_folder, required = true)]
     crates: Vec<(String, Utf8PathBuf)>,
+    /// A Swift module that has the types this crate takes from another one; the generator expects them in the same module.
+    #[arg(long)]
+    import: Option<String>,
     /// The build that the library says it is, for code that compares.
     #[arg(long)]
     build_id: Option<String>,
@@ -77,6 +80,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<bool> {
     let mut kotlin = generated(cli, TargetLanguage::Kotlin)?;
     let mut swift = swift_modules(generated(cli, TargetLanguage::Swift)?)?;
+    if let Some(module) = &cli.import {
+        import(&mut swift, module);
+    }
     let surfaces = [("kotlin.txt", Language::Kotlin, &kotlin), ("swift.txt", Language::Swift, &swift)]
         .map(|(name, language, files)| (name, seen(language, files)));
     if let Some(id) = &cli.build_id {
@@ -117,6 +123,16 @@ fn swift_modules(files: Files) -> anyhow::Result<Files> {
         modules.insert(Path::new(&module).join(path), text);
     }
     Ok(modules)
+}
+
+/// Adds an import to the Swift code.
+fn import(files: &mut Files, module: &str) {
+    let with = format!("import Foundation\nimport {module}\n");
+    for (path, text) in files {
+        if path.extension().is_some_and(|kind| kind == "swift") {
+            *text = text.replacen("import Foundation\n", &with, 1);
+        }
+    }
 }
 
 /// Runs the generator for a language and takes over what it wrote.
@@ -239,6 +255,15 @@ mod tests {
         let modules = swift_modules(files).unwrap();
         let paths: Vec<_> = modules.keys().map(|path| path.display().to_string()).collect();
         assert_eq!(paths, ["A/A.swift", "AFFI/AFFI.h", "AFFI/module.modulemap"]);
+    }
+
+    #[test]
+    fn an_import_goes_where_the_others_are() {
+        let text = "// x\nimport Foundation\nimport Foundation\n".to_owned();
+        let mut files = Files::from([("A.swift".into(), text.clone()), ("A.h".into(), text.clone())]);
+        import(&mut files, "B");
+        assert_eq!(files[Path::new("A.swift")], "// x\nimport Foundation\nimport B\nimport Foundation\n");
+        assert_eq!(files[Path::new("A.h")], text);
     }
 
     #[test]

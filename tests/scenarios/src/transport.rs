@@ -64,7 +64,8 @@ fn split(url: &str) -> (&str, &str) {
     }
 }
 
-fn to_relay(request: HttpRequest) -> waggle_test_relay::HttpRequest {
+/// A request as the test relay takes it: without its origin, with its purpose beside it.
+pub fn to_relay(request: HttpRequest) -> waggle_test_relay::HttpRequest {
     let (host, path) = split(&request.url);
     let (host, path) = (host.to_owned(), path.to_owned());
     let mut headers = request.headers;

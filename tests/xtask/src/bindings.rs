@@ -25,16 +25,19 @@ struct Exported {
     out: &'static str,
     /// The `Sources` of its Swift package.
     swift: &'static str,
+    /// The Swift module that has the types it takes from another one.
+    import: Option<&'static str>,
 }
 
 /// The bindings, and the runner of scenarios through them, which contains the bindings.
 const EXPORTED: [Exported; 2] = [
-    Exported { name: "waggle_ffi", folder: "bindings", out: "", swift: "bindings/swift/Sources" },
+    Exported { name: "waggle_ffi", folder: "bindings", out: "", swift: "bindings/swift/Sources", import: None },
     Exported {
         name: "waggle_through",
         folder: "tests/scenarios/through",
         out: "through",
         swift: "bindings/swift/through/Sources",
+        import: Some("WaggleGenerated"),
     },
 ];
 
@@ -76,6 +79,9 @@ fn generate_one(root: &Path, native: &Native, exported: &Exported, surface: Surf
     command.arg("--library").arg(native.library(exported.name)?).args(["--only", exported.name]).arg("--out").arg(&out);
     for known in &EXPORTED {
         command.arg("--crate").arg(format!("{}={}", known.name, root.join(known.folder).display()));
+    }
+    if let Some(module) = exported.import {
+        command.args(["--import", module]);
     }
     if exported.out.is_empty() {
         command.args(["--build-id", &native.build_id]);

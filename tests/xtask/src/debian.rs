@@ -2,8 +2,8 @@
 //!
 //! The root lies in the cache. It is made under a lock, in a folder that gets its final name when it is whole; each set of
 //! packages leaves a mark when it is in. So a run that was interrupted is simply done again, and two at once do not disturb each
-//! other. A command runs in a mount namespace of its own, in which the work tree is bound at the very path it has outside: every
-//! mount ends with the last process in it, however that ends, and there is nothing to clean up.
+//! other. A command runs in namespaces of its own: the work tree is bound there at the very path it has outside, and when the command
+//! ends, however it does, the kernel ends what it left running and every mount with it. There is nothing to clean up.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,6 +22,9 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// What making and entering the root needs.
 const FOR_DEBIAN: [Tool; 2] = [("debootstrap", "--version", "debootstrap"), ("unshare", "--version", "util-linux")];
 
+/// Mounts and processes of its own: both end with the command.
+const NAMESPACE: [&str; 6] = ["--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"];
+
 /// Variables of the outside that a command inside still needs: the way to the network, and what tests are told.
 const HANDED_IN: [&str; 7] =
     ["http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "RUST_BACKTRACE"];
@@ -30,7 +33,7 @@ const HANDED_IN: [&str; 7] =
 const ENTER: &str = r#"
 set -eu
 root=$1 folder=$2; shift 2
-mount --rbind /proc "$root/proc"
+mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 while [ "$1" != -- ]; do
   [ -d "$2" ] && mkdir -p "$root$2" || { mkdir -p "$root$(dirname "$2")"; [ -e "$root$2" ] || : > "$root$2"; }
@@ -82,7 +85,7 @@ impl Debian {
             bail!("this needs a Debian system and its root user; or install the tool yourself and put it on the path");
         }
         setup::tools(&FOR_DEBIAN)?;
-        if !setup::works("unshare", &["--mount", "--propagation", "private", "true"]) {
+        if !setup::works("unshare", &[&NAMESPACE[..], &["true"]].concat()) {
             bail!("this user may not mount anything (CAP_SYS_ADMIN is missing, as in an unprivileged container)");
         }
         say("setting up Debian 13 beside the system (once; a minute)");
@@ -130,7 +133,7 @@ impl Debian {
     /// variables (`NAME=value`), then the program and its arguments.
     pub(crate) fn command(&self, folder: &Path, writable: &[&Path]) -> Command {
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"]);
+        command.args(NAMESPACE).args(["sh", "-c", ENTER, "enter"]);
         command.arg(&self.root).arg(folder);
         for path in ["/etc/resolv.conf", "/etc/ssl/certs"].map(Path::new).into_iter().filter(|path| path.exists()) {
             command.arg("ro").arg(path);

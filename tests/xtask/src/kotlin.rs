@@ -24,23 +24,27 @@ const SHIPPED: &str = "waggle";
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
+/// Seconds after which a module's tests are given up, so that a test that hangs is a failure.
+const LIMIT_S: u32 = 1200;
+
 /// A module, or modules built together, ready to be built.
-struct Module {
+pub(crate) struct Module {
     /// The `pom.xml`, or what lists the modules.
     project: PathBuf,
     root: PathBuf,
     /// Where Maven builds it.
-    build: PathBuf,
+    pub(crate) build: PathBuf,
     native: PathBuf,
     relay: PathBuf,
     generated: PathBuf,
     /// What Maven is told beside where things are.
     options: Vec<String>,
+    generated_through: PathBuf,
 }
 
 impl Module {
     /// Sets up Maven and generates the code.
-    fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(root: &Path, module: &str, native: &Native) -> anyhow::Result<Self> {
         let project = root.join(module);
         ensure!(project.is_file(), "there is no {module}");
         setup::tools(&FOR_MAVEN).context("Maven and a JDK are not to be had")?;
@@ -53,11 +57,12 @@ impl Module {
             relay: native.relay.clone(),
             generated: generated.kotlin,
             options: vec![],
+            generated_through: native.target()?.join("bindings/through/kotlin"),
         })
     }
 
     /// Runs Maven up to a phase; what it says is shown if it fails. Says whether it succeeded.
-    fn maven(&self, phase: &str) -> anyhow::Result<bool> {
+    pub(crate) fn maven(&self, phase: &str) -> anyhow::Result<bool> {
         let mark = self.mark(phase)?;
         let mut said = vec![];
         let mut run = |offline: bool| {
@@ -89,12 +94,14 @@ impl Module {
             ("waggle.root", &self.root),
             ("waggle.build", &self.build),
             ("waggle.generated", &self.generated),
+            ("waggle.generated.through", &self.generated_through),
             ("waggle.native", &self.native),
             ("waggle.test.relay", &self.relay),
         ] {
             command.arg(format!("-D{name}={}", path.display()));
         }
         command.args(&self.options);
+        command.arg(format!("-Dsurefire.timeout={LIMIT_S}"));
         if offline {
             command.arg("--offline");
         }

@@ -92,7 +92,7 @@ pub(crate) fn apple(root: &Path, options: &Options) -> anyhow::Result<bool> {
     };
     let manifest = fs::read_to_string(root.join(APPLE).join("Package.swift"))?.replace("@BINARY@", &binary);
     fs::write(package.join("Package.swift"), manifest)?;
-    for module in ["Waggle", "WaggleGenerated"] {
+    for module in ["Waggle", "WaggleFakes", "WaggleGenerated"] {
         copy_all(&root.join(SWIFT).join(module), &package.join("Sources").join(module))?;
     }
     copy(&root.join(APPLE).join("PrivacyInfo.xcprivacy"), &package.join("Sources/Waggle/PrivacyInfo.xcprivacy"))?;

@@ -78,6 +78,35 @@ pub(crate) fn crash(root: &Path, kills: u32) -> anyhow::Result<bool> {
     lines(command, say)
 }
 
+/// The soak, at this size.
+pub(crate) fn soak(root: &Path, events: u64, channels: u64) -> anyhow::Result<bool> {
+    let mut command = cargo(root, &["test", "-p", "waggle-scenarios", "--test", "soak", "--", "--nocapture"]);
+    command.env("WAGGLE_SOAK_EVENTS", events.to_string()).env("WAGGLE_SOAK_CHANNELS", channels.to_string());
+    lines(command, say)
+}
+
+/// The load over loopback, at this size.
+pub(crate) fn load(root: &Path, rate: u64, seconds: u64) -> anyhow::Result<bool> {
+    let mut command = cargo(root, &["test", "-p", "waggle-scenarios", "--test", "wire", "--", "--nocapture"]);
+    command.env("WAGGLE_LOAD_RATE", rate.to_string()).env("WAGGLE_LOAD_SECONDS", seconds.to_string());
+    lines(command, say)
+}
+
+/// Runs from which a release build pays for itself.
+const LONG: u64 = 10_000;
+
+/// Seeds of the simulator. A failing one is printed, shrunk and kept beside the regression cases.
+pub(crate) fn simulate(root: &Path, runs: u64, from: u64, jobs: Option<usize>) -> anyhow::Result<bool> {
+    let profile: &[&str] = if runs >= LONG { &["--release"] } else { &[] };
+    let mut command = cargo(root, &["run", "--quiet", "-p", "waggle-simulation"]);
+    command.args(profile).arg("--").args(["--runs", &runs.to_string(), "--from-seed", &from.to_string()]);
+    command.args(["--keep", "tests/simulation/cases"]);
+    if let Some(jobs) = jobs {
+        command.args(["--jobs", &jobs.to_string()]);
+    }
+    lines(command, say)
+}
+
 /// `cargo bench` of the ratios. Without arguments, or when it is named, also P17, which takes a session and a relay: the reader measures it.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
     let is_wanted = |promise: &str| {

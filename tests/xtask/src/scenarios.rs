@@ -15,6 +15,12 @@ use crate::tally::Tally;
 const CASES: &str = "tests/scenarios/cases";
 const DUE: &str = ".config/scenarios";
 
+/// The folders that are due, as absolute paths.
+pub(crate) fn due_folders(root: &Path) -> anyhow::Result<Vec<String>> {
+    let due = due(&fs::read_to_string(root.join(DUE)).with_context(|| format!("reading {DUE}"))?);
+    Ok(due.iter().map(|folder| root.join(CASES).join(folder).display().to_string()).collect())
+}
+
 /// Runs the due folders, and then the rest.
 pub(crate) fn run(root: &Path) -> anyhow::Result<Tally> {
     let due = due(&fs::read_to_string(root.join(DUE)).with_context(|| format!("reading {DUE}"))?);

@@ -13,7 +13,9 @@ use crate::debian::{Debian, Packages};
 use crate::native::{self, Native};
 use crate::rust::all_lines;
 use crate::say;
+use crate::setup;
 use crate::tally::Tally;
+use crate::through;
 
 /// The package of the bindings.
 pub(crate) const BINDINGS: &str = "bindings/swift";
@@ -23,6 +25,9 @@ const OLDEST: u32 = 6;
 
 const FOR_SWIFT: Packages =
     Packages { name: "Swift", packages: &["swiftlang", "libc6-dev", "libstdc++-14-dev"], backports: false };
+
+/// Seconds after which a run is given up, so that a test that hangs is a failure.
+const LIMIT_S: &str = "1200";
 
 /// Subcommands that take a package, a build folder and flags of the linker.
 const BUILDING: [&str; 3] = ["build", "test", "run"];
@@ -48,6 +53,7 @@ impl Toolchain {
 
     /// Swift with these arguments, in the folder of the package.
     fn command(&self, root: &Path, package: &Path, native: &Native, arguments: &[String]) -> Command {
+        let limited = ["timeout", "--kill-after=10", LIMIT_S, "swift"];
         let variables = [
             ("WAGGLE_TEST_RELAY", native.relay.as_path()),
             ("WAGGLE_ROOT", root),
@@ -55,8 +61,10 @@ impl Toolchain {
         ];
         match self {
             Self::System => {
-                let mut command = Command::new("swift");
-                command.args(arguments).current_dir(package).envs(variables);
+                // A Mac has no `timeout`.
+                let words = if setup::works(limited[0], &["--version"]) { &limited[..] } else { &limited[3..] };
+                let mut command = Command::new(words[0]);
+                command.args(&words[1..]).args(arguments).current_dir(package).envs(variables);
                 command
             }
             Self::Debian(debian) => {
@@ -65,7 +73,7 @@ impl Toolchain {
                 for (name, value) in variables {
                     command.arg(format!("{name}={}", value.display()));
                 }
-                command.arg("swift").args(arguments);
+                command.args(limited).args(arguments);
                 command
             }
         }
@@ -94,7 +102,9 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     };
     let target = native.target()?;
     let scratch: PathBuf = target.join("swift").join(package.replace('/', "-"));
-    let library = native.folder.display().to_string();
+    // The runner's library contains the bindings and is loaded in their place.
+    let folder = if package == through::SWIFT { through::folder(native) } else { native.folder.clone() };
+    let library = folder.display().to_string();
     let mut all = vec![first.clone(), "--scratch-path".into(), scratch.display().to_string()];
     let mut linker = vec![format!("-L{library}"), "-rpath".into(), library];
     if cfg!(target_os = "linux") {
@@ -111,6 +121,8 @@ pub(crate) fn test(root: &Path, package: &str) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut skipped = 0_u32;
     let mut said = vec![];
+    // The last line of Swift Testing, which runs after XCTest.
+    let mut ended = false;
     let fine = run(root, package, &["test".into()], |line| {
         match outcome(line) {
             Some((_, Outcome::Passed)) => tally.pass(),
@@ -118,12 +130,13 @@ pub(crate) fn test(root: &Path, package: &str) -> anyhow::Result<Tally> {
             Some((_, Outcome::Skipped)) => skipped += 1,
             None => {}
         }
+        ended |= line.contains("Test run with ");
         said.push(line.to_owned());
     })?;
     if !fine || tally.failed > 0 {
         said.iter().filter(|line| worth_showing(line)).for_each(|line| say(line));
     }
-    if !fine && tally.failed == 0 {
+    if !fine && (tally.failed == 0 || !ended) {
         tally.add(&Tally::broken(String::new()));
         tally.note = "it did not build, or did not come to its end".into();
     }

@@ -16,12 +16,24 @@ public final class WaggleClient: Sendable {
     /// Opens a client whose keys are kept where `keys` says. Cheap: no file is touched and nothing is sent until an account signs in
     /// and a session starts. Fails with `Unsupported` where the system lacks what is needed.
     public init(configuration: ClientConfig, keys: KeyStorage = .platform) throws(ClientError) {
+        Self.checkBuild()
         generated = try clientCall { try Client(config: configuration, keys: keys) }
     }
 
     /// Opens a client that keeps keys in the app's own store.
     public init(configuration: ClientConfig, store: any SecretStore) throws(ClientError) {
+        Self.checkBuild()
         generated = try clientCall { try Client.withSecretStore(config: configuration, store: store) }
+    }
+
+    /// A client that Rust code made, for scenario files that run through this layer (`through/`).
+    init(_ generated: WaggleGenerated.Client) {
+        self.generated = generated
+    }
+
+    /// Code and library are made together; two of different builds would misread each other.
+    private static func checkBuild() {
+        precondition(buildId() == generatedForBuild, "The Waggle library is of another build than its Swift code.")
     }
 
     // MARK: Accounts

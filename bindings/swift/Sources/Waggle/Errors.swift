@@ -1,12 +1,18 @@
 // Failures are the generated enums, thrown as they are: `throws(SessionError)` says all that a call can fail with. What they have in
 // common is a protocol, for code that only wants to tell a person.
 
+public import Foundation
 public import WaggleGenerated
 
-/// Any failure of Waggle: ``ClientError``, ``SessionError`` and ``ViewError``.
-public protocol WaggleError: Error, Sendable {
+/// Any failure of Waggle: ``ClientError``, ``SessionError`` and ``ViewError``. Its `localizedDescription` is the failure's sentence.
+public protocol WaggleError: LocalizedError, Sendable {
     /// Code, retry class and sentence, the same in every area.
     var failure: Failure { get }
+}
+
+extension WaggleError {
+    /// One sentence for a person.
+    public var errorDescription: String? { failure.sentence }
 }
 
 extension ClientError: WaggleError {

@@ -116,6 +116,23 @@ public protocol WaggleSession: AnyObject, Sendable {
     @discardableResult
     func clearUnread(_ target: Target) async throws(SessionError) -> Receipt
 
+    // MARK: Looking at a channel
+
+    /// A person came to a channel to look at it: ends the mark that ``markMessageUnread(_:message:)`` left behind on an earlier visit. A
+    /// jump to one message or thread is no such visit.
+    func enterChannel(_ channel: ChannelId) async throws(SessionError)
+
+    /// The person left it: what was marked message by message counts by what was read again, and the channel stays marked.
+    func leaveChannel(_ channel: ChannelId) async throws(SessionError)
+
+    /// Marks a message and its loaded replies unread for as long as the channel is being looked at, on this device only.
+    @discardableResult
+    func markMessageUnread(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt
+
+    /// Marks a message and its loaded replies read and ends the manual marks on them.
+    @discardableResult
+    func markMessageRead(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt
+
     // MARK: Choices
 
     /// Whether the thread under `root` is one of the viewer's conversations, by choice or participation.

@@ -152,6 +152,26 @@ public final class Session: WaggleSession {
         try await sessionCall { try await generated.clearUnread(target: target) }
     }
 
+    // MARK: Looking at a channel
+
+    public func enterChannel(_ channel: ChannelId) async throws(SessionError) {
+        try await sessionCall { try await generated.enterChannel(channel: channel) }
+    }
+
+    public func leaveChannel(_ channel: ChannelId) async throws(SessionError) {
+        try await sessionCall { try await generated.leaveChannel(channel: channel) }
+    }
+
+    @discardableResult
+    public func markMessageUnread(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
+        try await sessionCall { try await generated.markMessageUnread(channel: channel, message: message) }
+    }
+
+    @discardableResult
+    public func markMessageRead(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
+        try await sessionCall { try await generated.markMessageRead(channel: channel, message: message) }
+    }
+
     // MARK: Choices
 
     public func following(_ channel: ChannelId, root: EventId) async throws(SessionError) -> Bool {

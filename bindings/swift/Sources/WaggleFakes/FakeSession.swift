@@ -11,6 +11,8 @@ public enum FakeCall: Sendable, Hashable {
     case timeline(ChannelId), thread(ChannelId, root: EventId), surface(ChannelId, root: EventId?)
     case markThrough(Target, message: EventId), markChannelRead(ChannelId), markAllChannelsRead
     case markUnread(Target), clearUnread(Target)
+    case enterChannel(ChannelId), leaveChannel(ChannelId)
+    case markMessageUnread(ChannelId, message: EventId), markMessageRead(ChannelId, message: EventId)
     case following(ChannelId, root: EventId), follow(ChannelId, root: EventId, following: Bool)
     case mute(ChannelId, muted: Bool), presentAs(ChannelId, PresentationClass)
     case suspend(budget: Duration), resume, networkChanged, close, leave
@@ -200,6 +202,21 @@ public final class FakeSession: WaggleSession {
     public func clearUnread(_ target: Target) async throws(SessionError) -> Receipt {
         try await asked(.clearUnread(target))
         return Receipt(sync: .localOnly)
+    }
+
+    public func enterChannel(_ channel: ChannelId) async throws(SessionError) { try await asked(.enterChannel(channel)) }
+    public func leaveChannel(_ channel: ChannelId) async throws(SessionError) { try await asked(.leaveChannel(channel)) }
+
+    @discardableResult
+    public func markMessageUnread(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
+        try await asked(.markMessageUnread(channel, message: message))
+        return Receipt(sync: .localOnly)
+    }
+
+    @discardableResult
+    public func markMessageRead(_ channel: ChannelId, message: EventId) async throws(SessionError) -> Receipt {
+        try await asked(.markMessageRead(channel, message: message))
+        return Receipt(sync: .pending)
     }
 
     public func following(_ channel: ChannelId, root: EventId) async throws(SessionError) -> Bool {

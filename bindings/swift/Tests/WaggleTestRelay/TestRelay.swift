@@ -12,9 +12,9 @@ public struct Broken: Error, CustomStringConvertible {
     }
 }
 
-/// The test relay with its lived-in community, as a process of its own. It ends with this process: its input does.
+/// The test relay with its lived-in community, as a process of its own. It ends when this is let go or this process ends: its input does.
 public actor TestRelay {
-    /// One relay serves all contract tests, which run one after the other.
+    /// One relay for the whole process. It has quotas, as real ones have: what asks much takes one of its own.
     public static func shared() async throws -> TestRelay {
         try await starting.value
     }
@@ -29,7 +29,8 @@ public actor TestRelay {
     private let commands: FileHandle
     private var answers: Lines
 
-    private init() throws {
+    /// Starts a relay.
+    public init() throws {
         guard let path = ProcessInfo.processInfo.environment["WAGGLE_TEST_RELAY"] else {
             throw Broken(
                 description: "WAGGLE_TEST_RELAY does not say where the test relay is; `cargo xtask test --only swift` does")

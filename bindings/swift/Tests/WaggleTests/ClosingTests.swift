@@ -7,9 +7,9 @@ extension Contract {
     /// Closing is real: files are released, calls say so, and nothing that is under way hangs or crashes.
     @Suite(.serialized) struct Closing {
         @Test func everyFileIsReleased() async throws {
-            _ = try await TestRelay.shared()
+            let relay = try TestRelay()
             let before = try openFiles()
-            let device = try await Device()
+            let device = try await Device(on: relay)
             let timeline = try await device.session.timeline(device.relay.channel("general"))
             let rows = Task { for await _ in timeline.rows {} }
             let during = try openFiles()

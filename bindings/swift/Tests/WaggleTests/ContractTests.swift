@@ -3,7 +3,7 @@ import Testing
 import Waggle
 import WaggleTestRelay
 
-/// Against the real library and a real relay. One after the other: they share the relay, and some count files and memory.
+/// Against the real library and a real relay. One after the other: some count files and memory.
 @Suite(.serialized) struct Contract {}
 
 extension Contract {
@@ -105,6 +105,26 @@ extension Contract {
             }
         }
 
+        @Test func aMessageIsMarkedForAVisit() async throws {
+            try await withDevice { device in
+                let channel = try await device.relay.channel("honey-house")
+                let message = try await device.relay.post("Bucket two is full.", in: "honey-house")
+                let target = Target.message(channel: channel, message: message)
+                try await first(of: device.session.unread(.channel(channel: channel)), "the message") { $0.latest == message }
+                try await device.session.enterChannel(channel)
+                try await device.session.markMessageRead(channel, message: message)
+                #expect(try await device.session.snapshot(target).observed == 0)
+                #expect(try await device.session.markMessageUnread(channel, message: message).sync == .localOnly)
+                try await first(of: device.session.unread(target), "marked") { $0.manual == .localOnly }
+                try await device.session.leaveChannel(channel)
+                try await first(of: device.session.unread(.channel(channel: channel)), "the channel stays marked") {
+                    $0.manual == .localOnly
+                }
+                try await device.session.enterChannel(channel)
+                try await first(of: device.session.unread(.channel(channel: channel)), "no longer marked") { $0.manual == .none }
+            }
+        }
+
         @Test func mutesAndPresentation() async throws {
             try await withDevice { device in
                 let channel = try await device.relay.channel("equipment")
@@ -127,7 +147,7 @@ extension Contract {
 
         @Test func twoDevicesAgree() async throws {
             try await withDevice { phone in
-                try await withDevice { tablet in
+                try await withDevice(on: phone.relay) { tablet in
                     let channel = try await phone.relay.channel("board")
                     let target = Target.channel(channel: channel)
                     let message = try await phone.relay.post("Minutes are out.", in: "board", by: "felix")

@@ -28,7 +28,8 @@ extension Contract {
                     let surface = try await device.session.surface(channel)
                     try surface.report(Viewport(active: false, settled: true, visible: [], bottom: nil))
                 }
-                for _ in 0..<300 {
+                // Each asks the relay for a page, and a session asks it for no more than 280 a minute.
+                for _ in 0..<150 {
                     let timeline = try await device.session.timeline(channel)
                     for await rows in timeline.rows {
                         #expect(!rows.rows.isEmpty)

@@ -98,12 +98,13 @@ extension Contract {
             _ = try await client.createAccount()
             let session = try client.session(host: "ws://127.0.0.1:9")
             try await session.start()
-            let failure = await error(SessionError.self) { try await session.refresh() }
+            let failure = await error(SessionError.self) { try await session.retrySync() }
             guard case .Network(_, let said) = failure else {
                 Issue.record("\(String(describing: failure))")
                 return
             }
             #expect(said.code == "network" && said.retry == .whenOnline)
+            #expect((failure as (any Error)?)?.localizedDescription == said.sentence)
             let waiting = try await first(of: session.connectivity, "offline") { $0.phase == .offline }
             #expect(!waiting.sentence.isEmpty)
             try await client.close()
@@ -114,7 +115,8 @@ extension Contract {
             let client = try WaggleClient(configuration: folder.configuration, keys: .memory)
             let account = try client.signIn(signer: RefusingSigner())
             #expect(client.account == account)
-            let session = try client.session(host: try await TestRelay.shared().host)
+            let relay = try TestRelay()
+            let session = try client.session(host: relay.host)
             try await session.start()
             let refused = try await first(of: session.connectivity, "not signed in") { $0.error != nil }
             #expect(refused.phase != .online)

@@ -26,12 +26,13 @@ struct Device: Sendable {
     let session: Session
     let relay: TestRelay
 
-    init() async throws {
-        relay = try await TestRelay.shared()
+    /// A device on this relay, or on one of its own.
+    init(on relay: TestRelay? = nil) async throws {
+        self.relay = try relay ?? TestRelay()
         folder = try Folder()
         client = try WaggleClient(configuration: folder.configuration, keys: .memory)
-        try await client.signIn(key: relay.viewerKey)
-        session = try client.session(host: relay.host)
+        try await client.signIn(key: self.relay.viewerKey)
+        session = try client.session(host: self.relay.host)
         try await session.start()
         _ = try await first(of: session.connectivity, "online") { $0.phase == .online }
         try await session.ensure()
@@ -39,8 +40,8 @@ struct Device: Sendable {
 }
 
 /// Opens a device for a test and closes it whatever happens.
-func withDevice(_ work: (Device) async throws -> Void) async throws {
-    let device = try await Device()
+func withDevice(on relay: TestRelay? = nil, _ work: (Device) async throws -> Void) async throws {
+    let device = try await Device(on: relay)
     do {
         try await work(device)
     } catch {

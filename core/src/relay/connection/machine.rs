@@ -63,8 +63,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An idle connection of `me` to `address`.
-    pub fn new(address: RelayAddress, me: PublicKey, entropy: Entropy) -> Self {
+    /// An idle connection of `me` to `address`. Without `live` it signs in and subscribes to nothing.
+    pub fn new(address: RelayAddress, me: PublicKey, entropy: Entropy, live: bool) -> Self {
         Self {
             address,
             entropy,
@@ -74,7 +74,7 @@ impl Connection {
             attempt: 0,
             refusals: 0,
             info: Arc::new(RelayInfo::default()),
-            subs: Subscriptions::new(me),
+            subs: Subscriptions::new(me, live),
             alive_at: Millis(0),
             probe: None,
             online_at: Millis(0),

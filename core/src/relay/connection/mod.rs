@@ -40,7 +40,7 @@ use crate::relay::transport::HttpResponse;
 pub struct Attempt(pub u64);
 
 /// What the owner must do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Fetch the discovery document and report [`Input::Document`].
     FetchDocument(Attempt),
@@ -61,6 +61,20 @@ pub enum Effect {
     Ping(Attempt),
     /// Drop the socket, and whatever of the attempt is still running.
     Abandon(Attempt),
+}
+
+// A frame carries filters and signatures: shapes only.
+impl std::fmt::Debug for Effect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::FetchDocument(attempt) => write!(f, "FetchDocument({attempt:?})"),
+            Self::Dial(attempt) => write!(f, "Dial({attempt:?})"),
+            Self::Sign { attempt, event, .. } => write!(f, "Sign({attempt:?}, {event:?})"),
+            Self::Send(attempt, text) => write!(f, "Send({attempt:?}, {} B)", text.len()),
+            Self::Ping(attempt) => write!(f, "Ping({attempt:?})"),
+            Self::Abandon(attempt) => write!(f, "Abandon({attempt:?})"),
+        }
+    }
 }
 
 /// What the owner reports.

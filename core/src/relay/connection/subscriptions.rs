@@ -85,6 +85,8 @@ pub(super) enum Verdict {
 #[derive(Debug)]
 pub(super) struct Subscriptions {
     me: PublicKey,
+    /// Whether there are any.
+    live: bool,
     attempt: Option<Attempt>,
     dialect: Dialect,
     wanted: BTreeSet<ChannelId>,
@@ -106,9 +108,10 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    pub(super) fn new(me: PublicKey) -> Self {
+    pub(super) fn new(me: PublicKey, live: bool) -> Self {
         Self {
             me,
+            live,
             attempt: None,
             dialect: Dialect::August,
             wanted: BTreeSet::new(),
@@ -135,6 +138,9 @@ impl Subscriptions {
             Dialect::Current => limits::CHANNELS_PER_REQUEST,
             Dialect::August => 1,
         };
+        if !self.live {
+            return;
+        }
         self.add(Topic::Membership, Vec::new());
         self.add(Topic::OwnData, Vec::new());
         self.plan(&mut Output::default());
@@ -153,6 +159,9 @@ impl Subscriptions {
 
     /// Sets the wanted channels; those in `open` go first. Beyond [`limits::LIVE_CHANNELS`] the last by id are left out.
     pub(super) fn set(&mut self, channels: impl IntoIterator<Item = ChannelId>, open: &[ChannelId], out: &mut Output) {
+        if !self.live {
+            return;
+        }
         let all: BTreeSet<ChannelId> = channels.into_iter().collect();
         self.open = open.iter().copied().take(limits::LIVE_CHANNELS).collect();
         self.wanted = self.open.clone();
@@ -173,10 +182,11 @@ impl Subscriptions {
 
     /// Whether membership notices and own data need not be waited for any more.
     pub(super) fn globals_settled(&self) -> bool {
-        [Topic::Membership, Topic::OwnData].iter().all(|topic| {
-            let of_topic = |s: &&Sub| s.topic == *topic;
-            self.subs.values().filter(of_topic).any(|s| !matches!(s.state, State::Queued | State::Sent { .. }))
-        })
+        !self.live
+            || [Topic::Membership, Topic::OwnData].iter().all(|topic| {
+                let of_topic = |s: &&Sub| s.topic == *topic;
+                self.subs.values().filter(of_topic).any(|s| !matches!(s.state, State::Queued | State::Sent { .. }))
+            })
     }
 
     /// Whether a channel's head may be read.

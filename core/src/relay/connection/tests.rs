@@ -29,7 +29,7 @@ impl Rig {
         let me = Author::named("me");
         let address = RelayAddress::parse("wss://r.example").unwrap();
         let signer = LocalSigner::new(&Secret::from_bytes(me.secret()).ok().unwrap()).unwrap();
-        let link = Connection::new(address, me.key(), Entropy::from_seed(7));
+        let link = Connection::new(address, me.key(), Entropy::from_seed(7), true);
         Self { link, ms: 0, offset: 0, signer, out: Output::default(), sent: Vec::new(), stamped: 0 }
     }
 

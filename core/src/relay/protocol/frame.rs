@@ -57,7 +57,7 @@ impl std::fmt::Debug for ClientMessage {
 }
 
 /// What the relay says on the socket.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum RelayMessage {
     /// A verified event of a subscription.
     Event {
@@ -97,6 +97,23 @@ pub enum RelayMessage {
     Count,
     /// No frame of this protocol.
     Malformed,
+}
+
+// Texts are the relay's, subscriptions may be named after channels: shapes only.
+impl std::fmt::Debug for RelayMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Event { event, .. } => write!(f, "Event({event:?})"),
+            Self::Rejected(rejected) => write!(f, "{rejected:?}"),
+            Self::Eose { .. } => f.write_str("Eose"),
+            Self::Ok { accepted, message, .. } => write!(f, "Ok({accepted}, {} B)", message.len()),
+            Self::Closed { message, .. } => write!(f, "Closed({} B)", message.len()),
+            Self::Notice(text) => write!(f, "Notice({} B)", text.len()),
+            Self::Auth(_) => f.write_str("Auth(…)"),
+            Self::Count => f.write_str("Count"),
+            Self::Malformed => f.write_str("Malformed"),
+        }
+    }
 }
 
 /// Reads one text frame and verifies its event.

@@ -18,7 +18,7 @@ pub enum Dialect {
 }
 
 /// The `read_state_snapshot` member as the relay wrote it; `read_state` decides whether it can be used (`unread.md` 9.5).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct SnapshotDescriptor {
     /// Version.
     pub version: Option<u64>,
@@ -30,8 +30,10 @@ pub struct SnapshotDescriptor {
     pub max_event_array_bytes: Option<u64>,
 }
 
+crate::ids::hidden_debug!(SnapshotDescriptor);
+
 /// What a relay says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct RelayInfo {
     /// Name for a person, at most 512 bytes.
     pub name: Option<String>,
@@ -48,6 +50,8 @@ pub struct RelayInfo {
     /// `limitation.max_limit`, rows of a plain query.
     pub max_limit: Option<u64>,
 }
+
+crate::ids::hidden_debug!(RelayInfo);
 
 impl RelayInfo {
     /// Reads a document; `None` when the bytes are no JSON object.

@@ -84,6 +84,11 @@ impl Cache {
         Ok(Self { connection, path: None, known: Vec::new() })
     }
 
+    /// Lets SQLite keep at most so many KiB of the file's pages in memory.
+    pub fn keep_in_memory(&self, kib: i64) -> Result<(), Error> {
+        self.connection.pragma_update(None, "cache_size", -kib).map_err(|e| storage(&e))
+    }
+
     /// Closes the file and folds its log back, so that no lock and no second file stays.
     pub fn close(self) -> Result<(), Error> {
         // The checkpoint is a courtesy: SQLite does it on the last close, and a cache may lose its tail.

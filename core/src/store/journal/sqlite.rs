@@ -79,6 +79,11 @@ impl SqliteJournal {
         })
     }
 
+    /// Lets SQLite keep at most so many KiB of the file's pages in memory.
+    pub fn keep_in_memory(&mut self, kib: i64) -> Result<(), Error> {
+        self.connection()?.pragma_update(None, "cache_size", -kib).map_err(|e| storage(&e))
+    }
+
     /// Deletes all partitions of an account. Without a file there is nothing to delete.
     pub fn sign_out(path: &Path, account: &PublicKey, hooks: &dyn Hooks) -> Result<(), Error> {
         Self::delete(path, hooks, "account = ?1", &[&account.to_hex()])

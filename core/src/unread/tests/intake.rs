@@ -71,6 +71,20 @@ fn row_3_10_a_deletion_waits_for_its_target() {
     assert_eq!(world.counts("c"), Some((1, 0)), "only what is authorised then applies");
 }
 
+/// R9a: one that names several, any of them unknown, is refused whole, also when that one comes later.
+#[test]
+fn a_deletion_of_several_waits_for_nobody() {
+    let (late, held) = (say("ada", "c", 10).sign(), say("ada", "c", 11).text("held").sign());
+    for named in [[&late.id, &held.id], [&held.id, &late.id]] {
+        let mut world = World::new(&["c"]);
+        world.intake(&[&held]);
+        world.intake(&[&delete("ada", 12, &[named[0], named[1]])]);
+        assert_eq!((world.counts("c"), world.unread.evidence().aside()), (Some((1, 0)), 0));
+        world.intake(&[&late]);
+        assert_eq!(world.counts("c"), Some((2, 0)));
+    }
+}
+
 #[test]
 fn row_3_11_one_deletion_in_two_channels() {
     let (one, two) = (say("ada", "c", 10).sign(), say("ada", "d", 10).sign());

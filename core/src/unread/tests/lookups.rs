@@ -291,6 +291,26 @@ fn an_epoch_change_asks_again_at_once() {
     assert_eq!(world.unread.relevance().sizes()[0], 1);
 }
 
+/// A failed look-up waits for time only while there is a connection: a moment that has come and cannot be used would wake the session for
+/// ever (found by the simulator).
+#[test]
+fn without_a_connection_no_retry_is_waited_for() {
+    let mut world = World::new(&["c"]);
+    world.intake(&[&say("ada", "c", 11).to(&EventId([1; 32])).sign()]);
+    world.poll();
+    let (ids, _) = reads(&mut world);
+    world.fail(ids.unwrap().0);
+    assert!(world.unread.relevance().next_wake().is_some());
+    world.with(|unread, _, out| unread.disconnected(out));
+    world.mono += 5_000;
+    world.poll();
+    assert_eq!(world.unread.relevance().next_wake(), None);
+    world.with(|unread, _, out| unread.connected(out));
+    world.poll();
+    assert!(reads(&mut world).0.is_some(), "asked again at once");
+    assert_eq!(world.unread.relevance().next_wake(), None);
+}
+
 /// Row 4.20: a later reply of the viewer turns a negative answer into one that outlives the window.
 #[test]
 fn row_4_20_a_later_reply_becomes_the_witness() {

@@ -2,6 +2,7 @@
 
 import Foundation
 @testable import Waggle
+import class WaggleGenerated.Client
 import WaggleThroughGenerated
 
 /// How long a suspended app gives its session.
@@ -162,28 +163,49 @@ private func carryOut(_ live: Live, _ op: String, _ ask: Ask) async throws {
 private func screen(_ live: Live, _ op: String, _ place: Place, _ ask: Ask) async throws {
     switch op {
     case "open":
-        try await live.timelines.removeValue(forKey: place)?.close()
+        try await close(live, place)
         if let root = place.root {
             live.timelines[place] = try await live.session.thread(
                 place.channel, root: root, pageSize: ask.limit, utcOffset: 0)
         } else {
             live.timelines[place] = try await live.session.timeline(place.channel, pageSize: ask.limit, utcOffset: 0)
         }
-    case "older": try await need(live.timelines[place]).loadOlder()
-    case "close": try await live.timelines.removeValue(forKey: place)?.close()
-    case "hide": live.surfaces.removeValue(forKey: place)?.close()
+    case "older":
+        let timeline = try need(live.timelines[place])
+        try await timeline.loadOlder()
+    case "close": try await close(live, place)
+    case "hide":
+        if let surface = live.surfaces.removeValue(forKey: place) {
+            surface.close()
+        }
     default:
         let shown = try need(ask.viewport)
-        if live.surfaces[place] == nil {
-            do {
-                live.surfaces[place] = try await live.session.surface(place.channel, root: place.root)
-            } catch SessionError.Denied {
-                // There is nothing to read where there is no access.
-                return
-            }
-        }
-        try need(live.surfaces[place]).report(
+        // There is nothing to read where there is no access.
+        guard let surface = try await surface(live, place) else { return }
+        try surface.report(
             Viewport(active: shown.active, settled: shown.settled, visible: shown.rows, bottom: shown.bottom))
+    }
+}
+
+private func close(_ live: Live, _ place: Place) async throws {
+    if let timeline = live.timelines.removeValue(forKey: place) {
+        try await timeline.close()
+    }
+}
+
+/// The surface of a place; none where access is denied.
+private func surface(_ live: Live, _ place: Place) async throws -> (any WaggleSurface)? {
+    if let surface = live.surfaces[place] {
+        return surface
+    }
+    do {
+        let surface = try await live.session.surface(place.channel, root: place.root)
+        live.surfaces[place] = surface
+        return surface
+    } catch {
+        // Swift 6.0 crashes over a pattern here.
+        guard error.failure.code == "denied" else { throw error }
+        return nil
     }
 }
 

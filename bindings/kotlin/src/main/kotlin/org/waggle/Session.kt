@@ -115,6 +115,16 @@ public class Session internal constructor(inner: FfiSession) : WaggleSession {
 
     override suspend fun clearUnread(target: Target): Receipt = held.call { clearUnread(target.lowered()) }
 
+    override suspend fun enterChannel(channel: ChannelId): Unit = held.call { enterChannel(channel) }
+
+    override suspend fun leaveChannel(channel: ChannelId): Unit = held.call { leaveChannel(channel) }
+
+    override suspend fun markMessageUnread(channel: ChannelId, message: EventId): Receipt =
+        held.call { markMessageUnread(channel, message) }
+
+    override suspend fun markMessageRead(channel: ChannelId, message: EventId): Receipt =
+        held.call { markMessageRead(channel, message) }
+
     override suspend fun following(channel: ChannelId, root: EventId): Boolean =
         held.call { following(channel, root) }
 

@@ -5,6 +5,8 @@ import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.withContext
 import org.waggle.ffi.Client as FfiClient
 import org.waggle.ffi.ClientException as FfiClientException
+import org.waggle.ffi.GENERATED_FOR_BUILD
+import org.waggle.ffi.buildId
 import org.waggle.ffi.coreVersion
 
 /**
@@ -13,7 +15,7 @@ import org.waggle.ffi.coreVersion
  * Every call may be made from any thread and any dispatcher; none blocks. Calls fail with [ClientException]; after [close] with
  * [ClientException.Closed].
  */
-public class Waggle private constructor(inner: FfiClient) : SuspendCloseable {
+public class Waggle internal constructor(inner: FfiClient) : SuspendCloseable {
     private val held = Held(inner) { ClientException.Closed(it) }
     private val released = AtomicBoolean()
 
@@ -100,6 +102,8 @@ public class Waggle private constructor(inner: FfiClient) : SuspendCloseable {
             opened { FfiClient.withSecretStore(config, LoweredStore(store)) }
 
         private inline fun opened(make: () -> FfiClient): Waggle = try {
+            // Code and library are made together; two of different builds would misread each other.
+            check(buildId() == GENERATED_FOR_BUILD) { "The Waggle library is of another build than its Kotlin code." }
             Waggle(make())
         } catch (e: FfiClientException) {
             throw e.lifted()

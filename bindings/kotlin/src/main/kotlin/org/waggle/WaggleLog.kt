@@ -59,7 +59,7 @@ public object WaggleLog {
 }
 
 /** An app's sink as the generated code wants it. A failure over there would end whatever was logging. */
-private class LoweredSink(private val sink: LogSink) : FfiLogSink {
+internal class LoweredSink(private val sink: LogSink) : FfiLogSink {
     override fun log(line: LogLine) {
         runCatching { sink.log(line) }
     }

@@ -118,6 +118,21 @@ public interface WaggleSession : SuspendCloseable {
     /** Takes [markUnread] back. */
     public suspend fun clearUnread(target: Target): Receipt
 
+    /**
+     * A person came to a channel to look at it: ends the mark that [markMessageUnread] left behind on an earlier visit. A jump to one
+     * message or thread is no such visit.
+     */
+    public suspend fun enterChannel(channel: ChannelId)
+
+    /** The person left it: what was marked message by message counts by what was read again, and the channel stays marked. */
+    public suspend fun leaveChannel(channel: ChannelId)
+
+    /** Marks a message and its loaded replies unread for as long as the channel is being looked at, on this device only. */
+    public suspend fun markMessageUnread(channel: ChannelId, message: EventId): Receipt
+
+    /** Marks a message and its loaded replies read and ends the manual marks on them. */
+    public suspend fun markMessageRead(channel: ChannelId, message: EventId): Receipt
+
     /** Whether the thread under [root] is one of the viewer's conversations, by choice or participation. */
     public suspend fun following(channel: ChannelId, root: EventId): Boolean
 

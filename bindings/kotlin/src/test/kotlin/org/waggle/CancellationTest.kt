@@ -179,6 +179,7 @@ class CancellationTest {
                                 answered.incrementAndGet()
                                 // What was shown last can still be looked at: not all of these fail after the end.
                                 if (over.get()) break
+                                yield()
                             }
                         } catch (_: SessionException.Closed) {
                             // The end that was to be expected.

@@ -113,6 +113,24 @@ class ReadingTest {
     }
 
     @Test
+    fun `a message is marked unread during a visit, and read again`() = live {
+        relay.readyDevice(folder) { session ->
+            val channel = relay.channel("general")
+            val id = relay.post("general", "sol", "Lids for the top bars")
+            val message = Target.Message(channel, id)
+            session.unreadWhen(Target.Channel(channel)) { it.latest == id }
+            session.enterChannel(channel)
+            session.markChannelRead(channel)
+            assertEquals(0U, session.snapshot(Target.Channel(channel)).observed)
+            assertEquals(SyncOutlook.LOCAL_ONLY, session.markMessageUnread(channel, id).sync)
+            assertEquals(Manual.LOCAL_ONLY, session.snapshot(message).manual)
+            session.markMessageRead(channel, id)
+            assertEquals(Manual.NONE, session.snapshot(message).manual)
+            session.leaveChannel(channel)
+        }
+    }
+
+    @Test
     fun `a thread is followed, counted and read`() = live {
         relay.readyDevice(folder) { session ->
             val channel = relay.channel("general")
@@ -191,10 +209,21 @@ class ReadingTest {
             session.connectivity.first { it.phase == Phase.ONLINE }
             relay.drop()
             lifecycle.onNetwork()
-            session.connectivity.first { it.phase == Phase.ONLINE }
-            session.refresh()
+            refreshedOnceOnline(session)
             session.settleLookups()
             session.retrySync()
+        }
+    }
+
+    /** The old connection may still look alive when it was just cut; then the first answer is that it is not. */
+    private suspend fun refreshedOnceOnline(session: WaggleSession) {
+        while (true) {
+            session.connectivity.first { it.phase == Phase.ONLINE }
+            try {
+                return session.refresh()
+            } catch (_: SessionException.Network) {
+                delay(20.milliseconds)
+            }
         }
     }
 

@@ -56,7 +56,7 @@ class ResourcesTest {
     }
 
     @Test
-    fun `a hundred thousand calls leave memory as it was`() = live(within = 5.minutes) {
+    fun `a hundred thousand calls leave memory as it was`() = live(within = 8.minutes) {
         relay.readyDevice(folder) { session ->
             val channel = relay.channel("general")
             session.timeline(channel).use { timeline ->
@@ -68,17 +68,24 @@ class ResourcesTest {
                     session.sync.first()
                     if (it % 100 == 0) timeline.rows.first() else session.syncNow()
                 }
-                calls(30_000)
-                val before = settledMemory()
-                calls(100_000)
-                val grown = settledMemory() - before
-                println("memory after 100,000 calls: %+d KiB".format(grown / 1024))
-                assertTrue(grown < 6 shl 20) { "grew by $grown bytes" }
+                // Compiled code, arenas and queues of the collector settle in the first rounds; a leak goes on. 64 bytes a call are 6 MiB.
+                val grown = ArrayList<Long>()
+                var before = settledMemory()
+                do {
+                    calls(100_000)
+                    val after = settledMemory()
+                    grown += after - before
+                    before = after
+                } while (grown.last() > FLAT && grown.size < ROUNDS)
+                println("memory after 100,000 calls: ${grown.map { it / 1024 }} KiB")
+                assertTrue(grown.last() <= FLAT) { "goes on growing: $grown" }
             }
         }
     }
 
     companion object {
+        private const val FLAT = 3L shl 20
+        private const val ROUNDS = 6
         private lateinit var relay: TestRelay
 
         @BeforeAll
@@ -98,7 +105,7 @@ internal fun openFiles(folder: Path): List<String> = File("/proc/self/fd").listF
     .mapNotNull { runCatching { Files.readSymbolicLink(it.toPath()).toString() }.getOrNull() }
     .filter { it.startsWith(folder.toRealPath().toString()) }
 
-/** Resident memory when the collector has run and what it found was given back. The JVM's heap is all resident from the start (pom.xml). */
+/** Resident bytes when the collector has run and what it found was given back. The JVM's heap is all resident from the start (pom.xml). */
 private suspend fun settledMemory(): Long {
     repeat(4) {
         System.gc()

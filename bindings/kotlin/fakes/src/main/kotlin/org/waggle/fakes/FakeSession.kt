@@ -69,6 +69,18 @@ public sealed interface FakeCall {
     /** [WaggleSession.clearUnread]. */
     public data class ClearUnread(val target: Target) : FakeCall
 
+    /** [WaggleSession.enterChannel]. */
+    public data class EnterChannel(val channel: ChannelId) : FakeCall
+
+    /** [WaggleSession.leaveChannel]. */
+    public data class LeaveChannel(val channel: ChannelId) : FakeCall
+
+    /** [WaggleSession.markMessageUnread]. */
+    public data class MarkMessageUnread(val channel: ChannelId, val message: EventId) : FakeCall
+
+    /** [WaggleSession.markMessageRead]. */
+    public data class MarkMessageRead(val channel: ChannelId, val message: EventId) : FakeCall
+
     /** [WaggleSession.follow]. */
     public data class Follow(val channel: ChannelId, val root: EventId, val following: Boolean) : FakeCall
 
@@ -219,6 +231,16 @@ public class FakeSession(override val account: PublicKey = fakeId(1)) : WaggleSe
     override suspend fun markUnread(target: Target): Receipt = marked(FakeCall.MarkUnread(target))
 
     override suspend fun clearUnread(target: Target): Receipt = marked(FakeCall.ClearUnread(target))
+
+    override suspend fun enterChannel(channel: ChannelId): Unit = asked(FakeCall.EnterChannel(channel))
+
+    override suspend fun leaveChannel(channel: ChannelId): Unit = asked(FakeCall.LeaveChannel(channel))
+
+    override suspend fun markMessageUnread(channel: ChannelId, message: EventId): Receipt =
+        marked(FakeCall.MarkMessageUnread(channel, message))
+
+    override suspend fun markMessageRead(channel: ChannelId, message: EventId): Receipt =
+        marked(FakeCall.MarkMessageRead(channel, message))
 
     override suspend fun following(channel: ChannelId, root: EventId): Boolean =
         open { synchronized(lock) { channel to root in follows } }
