@@ -172,7 +172,7 @@ impl std::fmt::Debug for UnsignedEvent {
     }
 }
 
-/// Whoever holds the account's key. What comes back is checked: author, kind, time, tags and signature.
+/// Whoever holds the account's key. What comes back is checked: author, kind, time, tags, content and signature.
 #[uniffi::export(with_foreign)]
 #[async_trait::async_trait]
 pub trait Signer: Send + Sync {
@@ -229,7 +229,8 @@ impl identity::Signer for ForeignSigner {
             }
             let signed = verifier.event(&json).map_err(|_| OTHER)?;
             let same = signed.pubkey == key && signed.kind == kind && signed.created_at == created_at;
-            if !same || signed.tags != tags {
+            // What was to be encrypted is decrypted and compared by whoever asked for it; of a sign-in nothing is content.
+            if !same || signed.tags != tags || !(encrypt || signed.content.is_empty()) {
                 return Err(OTHER);
             }
             Ok(SignedJson { id: signed.id, json })

@@ -1,7 +1,7 @@
 // swift-tools-version:6.0
 import PackageDescription
 
-// Runs scenario files through the Swift layer, in virtual time: `cargo run -p waggle-scenarios` with `through swift`. Not shipped.
+// Runs scenario files through the Swift layer, in virtual time: `cargo xtask through swift FILE…`. Not shipped.
 // The sources of WaggleThroughFFI and WaggleThroughGenerated are made by that command.
 let package = Package(
     name: "WaggleThrough",

@@ -59,20 +59,21 @@ pub(crate) fn snapshot() -> Vec<Line> {
     let events = snapshot_events();
     let arrays: Vec<String> = events.chunks(256).map(array).collect();
     let verifier = Verifier::new();
-    let mut best = [u64::MAX; 2];
-    for _ in 0..7 {
+    // The least of each part, summed: no run of a quarter of a second is undisturbed as a whole.
+    let mut best = vec![[u64::MAX; 2]; arrays.len() + 1];
+    for _ in 0..9 {
         verifier.forget();
         let record = record(9);
-        let (mut f1, mut spent) = (0, 0);
         let mut held = None;
         let mut digest = Join::default();
-        for (part, text) in events.chunks(256).zip(&arrays) {
-            f1 += time(|| {
+        let (whole, parts) = best.split_last_mut().unwrap();
+        for ((part, text), best) in events.chunks(256).zip(&arrays).zip(parts) {
+            let f1 = time(|| {
                 for e in part {
                     secp256k1::SECP256K1.verify_schnorr(&e.sig, &e.id.0, &e.key).unwrap();
                 }
             });
-            spent += time(|| {
+            let spent = time(|| {
                 let cipher = held.get_or_insert_with(|| cipher().1);
                 let outcome = protocol::decode(text.as_bytes(), &repair_request(), &verifier);
                 let Ok(Answer::Events(batch)) = outcome else { panic!("no events") };
@@ -82,16 +83,18 @@ pub(crate) fn snapshot() -> Vec<Line> {
                     digest.merge(&blob::parse(plain.as_bytes()).unwrap().state);
                 }
             });
+            *best = [best[0].min(f1), best[1].min(spent)];
         }
-        spent += time(|| {
+        let merged = time(|| {
             let merge = Merge { frontiers: digest.frontiers(|_, _| true), ..Merge::default() };
             let diff = apply(&record, &Mutation::Merge(merge), &NoFacts).unwrap();
             assert_eq!(diff.rows.len(), 600);
             diff
         });
-        best = [best[0].min(f1), best[1].min(spent)];
+        *whole = [0, whole[1].min(merged)];
     }
-    vec![Line { promise: "P9", name: "snapshot_of_4096_events", ratio: best[1] as f64 / best[0] as f64, limit: 1.25 }]
+    let sum = |at: usize| best.iter().map(|part| part[at]).sum::<u64>() as f64;
+    vec![Line { promise: "P9", name: "snapshot_of_4096_events", ratio: sum(1) / sum(0), limit: 1.25 }]
 }
 
 /// P10: encrypting and decrypting 40 KiB with the key held, over SHA-256 + ChaCha20 + base64 of the payload.

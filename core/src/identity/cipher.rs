@@ -2,8 +2,7 @@
 //!
 //! The conversation key is derived once (a derivation costs more than a signature check, P9), kept, and wiped when dropped.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64_simd::STANDARD;
 use nostr::nips::nip44::v2::{ConversationKey, decrypt_to_bytes, encrypt_to_bytes_with_nonce};
 use zeroize::Zeroizing;
 
@@ -41,7 +40,7 @@ impl LocalCipher {
     #[cfg(test)]
     pub(crate) fn encrypt_as_peer(&self, plaintext: &[u8], nonce: [u8; 32]) -> Result<String, Error> {
         encrypt_to_bytes_with_nonce(&self.key(), plaintext, nonce)
-            .map(|payload| STANDARD.encode(payload))
+            .map(|payload| STANDARD.encode_to_string(payload))
             .map_err(|_| Error::InvalidArgument { what: "encrypted text" })
     }
 
@@ -57,7 +56,7 @@ impl SelfCipher for LocalCipher {
         }
         let payload = encrypt_to_bytes_with_nonce(&self.key(), plaintext.as_bytes(), nonce)
             .map_err(|_| Error::InvalidArgument { what: "encrypted text" })?;
-        Ok(STANDARD.encode(payload))
+        Ok(STANDARD.encode_to_string(payload))
     }
 
     fn decrypt(&self, payload: &str) -> Result<String, Error> {
@@ -66,7 +65,7 @@ impl SelfCipher for LocalCipher {
         if payload.len() > limits::READ_STATE_EVENT_BYTES {
             return Err(WHY);
         }
-        let bytes = STANDARD.decode(payload).map_err(|_| MALFORMED)?;
+        let bytes = STANDARD.decode_to_vec(payload).map_err(|_| MALFORMED)?;
         if bytes.first() != Some(&2) {
             return Err(MALFORMED);
         }
@@ -157,14 +156,14 @@ mod tests {
         for bad in ["", "this is not an encrypted payload", "#", &good[1..], &format!("{good}="), "Ag=="] {
             assert_eq!(me.decrypt(bad), Err(MALFORMED), "{bad}");
         }
-        let mut bytes = STANDARD.decode(&good).unwrap();
+        let mut bytes = STANDARD.decode_to_vec(&good).unwrap();
         bytes[0] = 1;
-        assert_eq!(me.decrypt(&STANDARD.encode(&bytes)), Err(MALFORMED), "another version");
+        assert_eq!(me.decrypt(&STANDARD.encode_to_string(&bytes)), Err(MALFORMED), "another version");
         bytes[0] = 2;
         for at in [1, 40, bytes.len() - 1] {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1;
-            assert_eq!(me.decrypt(&STANDARD.encode(&flipped)), Err(FOREIGN));
+            assert_eq!(me.decrypt(&STANDARD.encode_to_string(&flipped)), Err(FOREIGN));
         }
         assert_eq!(cipher("ada").decrypt(&good), Err(FOREIGN));
     }

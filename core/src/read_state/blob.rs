@@ -25,7 +25,7 @@ use crate::limits;
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
 /// Room for so many entries is made at first: what few blobs exceed.
-const ENTRIES: usize = 32;
+const ENTRIES: usize = 20;
 const PARTS: [&str; 3] = ["ov_s:", "ov_c:", "ov_b:"];
 
 /// One installation's read state as published.
@@ -241,23 +241,20 @@ impl<'a> Entries<'a> {
     }
 
     fn state(self, twins: Twins) -> Option<State> {
-        let mut frontiers = self.frontiers;
-        frontiers.sort_by(|a, b| a.0.cmp(&b.0));
-        let before = frontiers.len();
-        frontiers.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
-                kept.1 = kept.1.max(later.1);
-            }
-            same
-        });
-        if frontiers.len() < before && matches!(twins, Twins::Doubt) {
+        let named = self.frontiers.len();
+        let mut found = self.frontiers;
+        if matches!(twins, Twins::Join) {
+            // Of two values of a key, the map below takes the last: the larger.
+            found.sort();
+        }
+        let frontiers: BTreeMap<Key, u32> = found.into_iter().collect();
+        if frontiers.len() < named && matches!(twins, Twins::Doubt) {
             return None;
         }
         let groups = self.groups.into_iter();
         let overrides =
             groups.filter_map(|(suffix, parts)| Some((Key::parse(&suffix).ok()?, read_group(parts)?))).collect();
-        Some(State { frontiers: frontiers.into_iter().collect(), overrides })
+        Some(State { frontiers, overrides })
     }
 }
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use clap::Parser;
 use waggle_scenarios::files::{Options, SharedMakeDriver, expand, run_files};
@@ -23,12 +23,18 @@ struct Arguments {
     #[arg(long)]
     jobs: Option<usize>,
     /// Only read the files.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "through")]
     check: bool,
+    /// Through the layer of another language, `kotlin` or `swift`, as `cargo xtask through` does.
+    #[arg(long, conflicts_with = "jobs")]
+    through: Option<String>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(language) = &arguments.through {
+        return through(language, &arguments);
+    }
     let native: SharedMakeDriver = std::sync::Arc::new(waggle_scenarios::native::make);
     let driver = (!arguments.check).then_some(native);
     let options = Options {
@@ -40,6 +46,20 @@ fn main() -> ExitCode {
     };
     match run_files(&expand(&arguments.paths), &options, &mut std::io::stdout().lock()) {
         Ok(summary) => ExitCode::from(summary.exit_code()),
+        Err(why) => complain(&why.to_string()),
+    }
+}
+
+/// The other language's toolchain is xtask's business, so the run is, too.
+fn through(language: &str, arguments: &Arguments) -> ExitCode {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["xtask", "through", language, "--seed", &arguments.seed.to_string()]);
+    if arguments.trace {
+        command.arg("--trace");
+    }
+    match command.args(&arguments.paths).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
         Err(why) => complain(&why.to_string()),
     }
 }

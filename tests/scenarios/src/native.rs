@@ -55,7 +55,7 @@ struct Live {
 }
 
 /// The gate as the core knows it.
-struct Gate(Arc<SaveGate>);
+pub struct Gate(pub Arc<SaveGate>);
 
 impl SaveHook for Gate {
     fn before_save(&self) -> BoxFuture<'static, ()> {

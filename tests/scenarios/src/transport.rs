@@ -46,11 +46,7 @@ impl Transport for InProcess {
         let link = self.0.clone();
         Box::pin(async move {
             let (sender, receiver) = link.connect()?;
-            let (tx, outgoing) = mpsc::channel(limits::SOCKET_OUT_FRAMES);
-            let (incoming, rx) = mpsc::channel(limits::SOCKET_IN_FRAMES);
-            tokio::spawn(send(link.clone(), outgoing, sender, incoming.clone()));
-            tokio::spawn(receive(link, receiver, incoming));
-            Ok(Socket { tx, rx })
+            Ok(socket(link, sender, receiver))
         })
     }
 }
@@ -106,8 +102,37 @@ fn seconds(date: &str) -> Option<u64> {
     time.duration_since(std::time::UNIX_EPOCH).ok().map(|d| d.as_secs())
 }
 
-async fn send(
-    link: Arc<Link>,
+/// What happens to frames on their way between session and relay.
+pub trait Pipe: Send + Sync + 'static {
+    /// A frame leaves for the relay.
+    fn leaves(&self, text: &str);
+
+    /// A frame of the relay is there: hands on what is to arrive of it. False when nobody listens any more.
+    fn arrives(self: Arc<Self>, text: String, events: &mpsc::Sender<SocketEvent>) -> impl Future<Output = bool> + Send;
+}
+
+impl Pipe for Link {
+    fn leaves(&self, text: &str) {
+        self.frame(">", text);
+    }
+
+    async fn arrives(self: Arc<Self>, text: String, events: &mpsc::Sender<SocketEvent>) -> bool {
+        self.frame("<", &text);
+        events.send(SocketEvent::Text(text)).await.is_ok()
+    }
+}
+
+/// The session's end of a socket whose frames go through a pipe: two tasks that end with either side.
+pub fn socket<P: Pipe>(pipe: Arc<P>, sender: SocketSender, receiver: SocketReceiver) -> Socket {
+    let (tx, outgoing) = mpsc::channel(limits::SOCKET_OUT_FRAMES);
+    let (incoming, rx) = mpsc::channel(limits::SOCKET_IN_FRAMES);
+    tokio::spawn(send(pipe.clone(), outgoing, sender, incoming.clone()));
+    tokio::spawn(receive(pipe, receiver, incoming));
+    Socket { tx, rx }
+}
+
+async fn send<P: Pipe>(
+    pipe: Arc<P>,
     mut frames: mpsc::Receiver<ClientFrame>,
     relay: SocketSender,
     back: mpsc::Sender<SocketEvent>,
@@ -115,7 +140,7 @@ async fn send(
     while let Some(frame) = frames.recv().await {
         match frame {
             ClientFrame::Text(text) => {
-                link.frame(">", &text);
+                pipe.leaves(&text);
                 if !relay.send(text) {
                     break;
                 }
@@ -130,7 +155,7 @@ async fn send(
     relay.close();
 }
 
-async fn receive(link: Arc<Link>, mut relay: SocketReceiver, events: mpsc::Sender<SocketEvent>) {
+async fn receive<P: Pipe>(pipe: Arc<P>, mut relay: SocketReceiver, events: mpsc::Sender<SocketEvent>) {
     loop {
         let frame = tokio::select! {
             biased;
@@ -139,8 +164,10 @@ async fn receive(link: Arc<Link>, mut relay: SocketReceiver, events: mpsc::Sende
         };
         let event = match frame {
             Some(ServerFrame::Text(text)) => {
-                link.frame("<", &text);
-                SocketEvent::Text(text)
+                if !pipe.clone().arrives(text, &events).await {
+                    return;
+                }
+                continue;
             }
             Some(ServerFrame::Ping) => SocketEvent::Pong,
             Some(ServerFrame::Close { code }) => SocketEvent::Closed { code },

@@ -8,12 +8,11 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use waggle::identity::{MemorySecrets, Secret};
 use waggle::ids::{ChannelId, Target};
 use waggle::limits;
 use waggle::session::{Blocking, Config, Credential, Session, TimelineOptions, Waggle};
-use waggle_scenarios::clock::{Time, VirtualClock, rest};
+use waggle_scenarios::clock::{Time, VirtualClock, rest, settled};
 use waggle_scenarios::device::Link;
 use waggle_scenarios::names::{Person, channel_id, sha256};
 use waggle_scenarios::trace::Trace;
@@ -97,13 +96,9 @@ impl Soak {
     async fn finish<T>(&mut self, call: impl Future<Output = T>) -> T {
         let mut call = Box::pin(call);
         loop {
-            if let Some(result) = (&mut call).now_or_never() {
-                return result;
-            }
-            tokio::select! {
-                biased;
-                result = &mut call => return result,
-                () = rest() => {}
+            match settled(call).await {
+                Ok(result) => return result,
+                Err(unfinished) => call = unfinished,
             }
             let at = self.time.now_ms() + 500;
             self.to(at).await;

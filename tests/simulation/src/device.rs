@@ -16,8 +16,9 @@ use waggle::session::{
     Blocking, Client, Config, Credential, Mode, ReadingSurface, Session, Timeline, TimelineOptions, Waggle,
 };
 use waggle_scenarios::clock::{VirtualClock, rest};
+use waggle_scenarios::native::Gate;
 
-use crate::disk::{Disk, Gate};
+use crate::disk::Disk;
 use crate::line::{Line, OverLine};
 use crate::plan::{Act, Screen};
 
@@ -126,7 +127,7 @@ impl Device {
         let (clock, line) = (self.clock.clone(), self.line.clone());
         config.clock = Arc::new(Watched { clock, line, seen: Mutex::default() });
         config.seed = Some(self.seed.wrapping_mul(1_000).wrapping_add(self.starts));
-        config.saves = Arc::new(Gate(self.disk.clone()));
+        config.saves = Arc::new(Gate(self.disk.gate().clone()));
         config.disk = self.disk.clone();
         config.blocking = Blocking::Inline;
         config.mode = if self.second { Mode::Extension } else { Mode::App };
@@ -162,7 +163,7 @@ impl Device {
             drop(live);
         }
         rest().await;
-        self.disk.release();
+        self.disk.gate().release();
         rest().await;
     }
 

@@ -2,18 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::BoxFuture;
-use tokio::sync::Notify;
 use waggle::error::StorageKind;
-use waggle::session::SaveHook;
 use waggle::store::journal::{Effect, Hooks};
+use waggle_scenarios::device::SaveGate;
 
 use crate::line::Line;
 use crate::plan::DiskEffect;
 
 #[derive(Default)]
 struct State {
-    held: bool,
     faults: Vec<(Effect, StorageKind, u32, u32)>,
     /// Effects until the process dies.
     dies_in: Option<u32>,
@@ -25,34 +22,23 @@ struct State {
 /// A device's disk.
 pub struct Disk {
     state: Mutex<State>,
-    opened: Notify,
+    gate: Arc<SaveGate>,
     line: Arc<Line>,
 }
 
 impl Disk {
     /// A disk that works. When the process dies its line goes silent in the same moment.
     pub fn new(line: Arc<Line>) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), opened: Notify::new(), line })
+        Arc::new(Self { state: Mutex::default(), gate: Arc::default(), line })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves wait from now on.
-    pub fn hold(&self) {
-        self.state().held = true;
-    }
-
-    /// They wait no longer.
-    pub fn release(&self) {
-        self.state().held = false;
-        self.opened.notify_waiters();
-    }
-
-    /// Whether saves wait.
-    pub fn is_held(&self) -> bool {
-        self.state().held
+    /// Where saves wait.
+    pub fn gate(&self) -> &Arc<SaveGate> {
+        &self.gate
     }
 
     /// After `skip` passes of an effect, `times` of them fail.
@@ -73,7 +59,7 @@ impl Disk {
         state.faults.clear();
         state.dies_in = None;
         drop(state);
-        self.release();
+        self.gate.release();
     }
 
     /// The process dies at the n-th effect from now.
@@ -89,7 +75,7 @@ impl Disk {
     /// Whether something is armed.
     pub fn is_armed(&self) -> bool {
         let state = self.state();
-        state.held || !state.faults.is_empty() || state.dies_in.is_some() || state.dead
+        self.gate.is_held() || !state.faults.is_empty() || state.dies_in.is_some() || state.dead
     }
 }
 
@@ -122,23 +108,5 @@ impl Hooks for Disk {
             state.faults.remove(at);
         }
         Err(kind)
-    }
-}
-
-/// A disk as the session's save hook.
-pub struct Gate(pub Arc<Disk>);
-
-impl SaveHook for Gate {
-    fn before_save(&self) -> BoxFuture<'static, ()> {
-        let disk = self.0.clone();
-        Box::pin(async move {
-            loop {
-                let opened = disk.opened.notified();
-                if !disk.is_held() {
-                    return;
-                }
-                opened.await;
-            }
-        })
     }
 }

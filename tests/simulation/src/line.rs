@@ -12,12 +12,12 @@ use tokio::sync::mpsc;
 use waggle::clock::{Clock as _, Millis};
 use waggle::error::NetworkFailure;
 use waggle::limits;
-use waggle::relay::transport::{ClientFrame, HttpRequest, HttpResponse, Socket, SocketEvent, SocketRequest, Transport};
+use waggle::relay::transport::{HttpRequest, HttpResponse, Socket, SocketEvent, SocketRequest, Transport};
 use waggle::request::Purpose;
 use waggle_scenarios::clock::{Time, VirtualClock};
 use waggle_scenarios::trace::Trace;
-use waggle_scenarios::transport::to_relay;
-use waggle_test_relay::{Relay, ServerFrame, SocketReceiver, SocketSender};
+use waggle_scenarios::transport::{Pipe, socket, to_relay};
+use waggle_test_relay::{Relay, SocketReceiver, SocketSender};
 
 use crate::dice::Dice;
 use crate::plan::LineFault;
@@ -335,64 +335,24 @@ impl Transport for OverLine {
         let line = self.0.clone();
         Box::pin(async move {
             let (sender, receiver) = line.open()?;
-            let (tx, outgoing) = mpsc::channel(limits::SOCKET_OUT_FRAMES);
-            let (incoming, rx) = mpsc::channel(limits::SOCKET_IN_FRAMES);
-            tokio::spawn(send(line.clone(), outgoing, sender, incoming.clone()));
-            tokio::spawn(receive(line, receiver, incoming));
-            Ok(Socket { tx, rx })
+            Ok(socket(line, sender, receiver))
         })
     }
 }
 
-async fn send(
-    line: Arc<Line>,
-    mut frames: mpsc::Receiver<ClientFrame>,
-    relay: SocketSender,
-    back: mpsc::Sender<SocketEvent>,
-) {
-    while let Some(frame) = frames.recv().await {
-        match frame {
-            ClientFrame::Text(text) => {
-                watch::frame(&text).into_iter().for_each(|what| line.violated(what));
-                if watch::is_counted(&text) {
-                    line.count(true);
-                }
-                if !relay.send(text) {
-                    break;
-                }
-            }
-            ClientFrame::Ping => {
-                if back.send(SocketEvent::Pong).await.is_err() {
-                    break;
-                }
-            }
+impl Pipe for Line {
+    fn leaves(&self, text: &str) {
+        watch::frame(text).into_iter().for_each(|what| self.violated(what));
+        if watch::is_counted(text) {
+            self.count(true);
         }
     }
-    relay.close();
-}
 
-async fn receive(line: Arc<Line>, mut relay: SocketReceiver, events: mpsc::Sender<SocketEvent>) {
-    loop {
-        let frame = tokio::select! {
-            biased;
-            () = events.closed() => return,
-            frame = relay.recv() => frame,
-        };
-        let event = match frame {
-            Some(ServerFrame::Text(text)) if text.starts_with("[\"EVENT\"") => {
-                if deliver(&line, text, &events).await.is_err() {
-                    return;
-                }
-                continue;
-            }
-            Some(ServerFrame::Text(text)) => SocketEvent::Text(text),
-            Some(ServerFrame::Ping) => SocketEvent::Pong,
-            Some(ServerFrame::Close { code }) => SocketEvent::Closed { code },
-            None => SocketEvent::Closed { code: None },
-        };
-        let over = matches!(event, SocketEvent::Closed { .. });
-        if events.send(event).await.is_err() || over {
-            return;
+    async fn arrives(self: Arc<Self>, text: String, events: &mpsc::Sender<SocketEvent>) -> bool {
+        if text.starts_with("[\"EVENT\"") {
+            deliver(&self, text, events).await.is_ok()
+        } else {
+            events.send(SocketEvent::Text(text)).await.is_ok()
         }
     }
 }

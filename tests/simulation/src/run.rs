@@ -187,8 +187,8 @@ impl Run {
                 self.gone(on);
             }
             Act::Leave => self.leave(on).await?,
-            Act::Hold => self.world.devices[on].disk.hold(),
-            Act::Release => self.world.devices[on].disk.release(),
+            Act::Hold => self.world.devices[on].disk.gate().hold(),
+            Act::Release => self.world.devices[on].disk.gate().release(),
             Act::WipeCache | Act::Backup | Act::Restore | Act::CloneFrom(_) => {
                 return self.files(on, act).map_err(|why| ("setup", why.to_string()));
             }
@@ -261,7 +261,7 @@ impl Run {
     /// Ends a session in order, or leaves the community with it. It has half a second for its last publication, and a margin here.
     async fn end(&mut self, on: usize, leave: bool) -> Result<bool, Broken> {
         let Some(session) = self.world.devices[on].session() else { return Ok(false) };
-        self.world.devices[on].disk.release();
+        self.world.devices[on].disk.gate().release();
         let ending = async move { if leave { session.leave().await } else { session.close().await } };
         let mut task = tokio::task::spawn_local(ending);
         for _ in 0..10 {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use waggle::limits;
 use waggle::relay::transport::HttpResponse;
 use waggle::request::Purpose;
+use waggle::session::Timeline;
 use waggle_scenarios::names::{Person, channel_id};
 
 use crate::table::{none, unchanged};
@@ -174,31 +175,40 @@ pub(crate) const PAGES: &[Answer] = &[
     status("relay_refused", 413, "a plain text for a refusal", |_| b"length limit exceeded".to_vec()),
 ];
 
+/// The open timeline that a table's answers are for.
+type Open = fn(&mut World) -> &mut Option<Timeline>;
+
+/// Gives every answer of the table to a read of one more page. Each fails as it says and changes nothing.
+async fn all_fail(world: &mut World, rows: &[Answer], purpose: Purpose, open: Open) {
+    let before = world.facts().await;
+    let mut faults = Vec::new();
+    for row in rows {
+        let name = format!("{purpose:?}: {} ({})", row.what, row.rule);
+        // One silent retry is allowed (R5), so both answers are bad.
+        world.tamper.edit(purpose, 2, edit(row));
+        let timeline = open(world).take().unwrap();
+        let got = world.finish(timeline.load_older()).await.map_err(|e| e.code());
+        *open(world) = Some(timeline);
+        if world.tamper.honest() == 0 {
+            faults.push(format!("{name}: nothing was asked for"));
+        }
+        if got.err() != row.fails {
+            faults.push(format!("{name}: {got:?} instead of {:?}", row.fails));
+        }
+        unchanged(world, &before, &name, &mut faults).await;
+    }
+    none(faults);
+}
+
 #[test]
 fn bad_pages_fail_and_change_nothing() {
     run(async {
         let mut world = World::new().await;
-        let before = world.facts().await;
-        let mut faults = Vec::new();
-        for row in PAGES {
-            let name = format!("{} ({})", row.what, row.rule);
-            // One silent retry is allowed (R5), so both answers are bad.
-            world.tamper.edit(Purpose::Older, 2, edit(row));
-            let timeline = world.timeline.take().unwrap();
-            let got = world.finish(timeline.load_older()).await.map_err(|e| e.code());
-            world.timeline = Some(timeline);
-            if world.tamper.honest() == 0 {
-                faults.push(format!("{name}: nothing was asked for"));
-            }
-            if got.err() != row.fails {
-                faults.push(format!("{name}: {got:?} instead of {:?}", row.fails));
-            }
-            unchanged(&mut world, &before, &name, &mut faults).await;
-        }
-        none(faults);
+        let before = world.facts().await.rows.len();
+        all_fail(&mut world, PAGES, Purpose::Older, |world| &mut world.timeline).await;
         let timeline = world.timeline.take().unwrap();
         world.finish(timeline.load_older()).await.unwrap();
-        assert!(timeline.state().rows.len() > before.rows.len(), "the honest page is taken");
+        assert!(timeline.state().rows.len() > before, "the honest page is taken");
     });
 }
 
@@ -278,24 +288,7 @@ pub(crate) const THREADS: &[Answer] = &[
 #[test]
 fn bad_thread_pages_fail_and_change_nothing() {
     run(async {
-        let mut world = World::new().await;
-        let before = world.facts().await;
-        let mut faults = Vec::new();
-        for row in THREADS {
-            let name = format!("thread: {} ({})", row.what, row.rule);
-            world.tamper.edit(Purpose::Thread, 2, edit(row));
-            let thread = world.thread.take().unwrap();
-            let got = world.finish(thread.load_older()).await.map_err(|e| e.code());
-            world.thread = Some(thread);
-            if world.tamper.honest() == 0 {
-                faults.push(format!("{name}: nothing was asked for"));
-            }
-            if got.err() != row.fails {
-                faults.push(format!("{name}: {got:?} instead of {:?}", row.fails));
-            }
-            unchanged(&mut world, &before, &name, &mut faults).await;
-        }
-        none(faults);
+        all_fail(&mut World::new().await, THREADS, Purpose::Thread, |world| &mut world.thread).await;
     });
 }
 

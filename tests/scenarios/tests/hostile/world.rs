@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use waggle::error::Error;
 use waggle::identity::{LocalSigner, MemorySecrets, Secret, Signer};
 use waggle::ids::{ChannelId, EventId, PublicKey, Target};
@@ -19,7 +18,7 @@ use waggle::journal::{Fresh, Record};
 use waggle::model::{Receipt, SidebarState, ThreadActivity, TimelineState, UnreadSnapshot};
 use waggle::session::{Blocking, Config, Mode, Session, Timeline, TimelineOptions, Waggle};
 use waggle::store::journal::{JournalStore as _, NoHooks, Partition, SqliteJournal};
-use waggle_scenarios::clock::{Time, VirtualClock, rest};
+use waggle_scenarios::clock::{Time, VirtualClock, rest, settled};
 use waggle_scenarios::device::Link;
 use waggle_scenarios::names::{Person, channel_id, sha256};
 use waggle_scenarios::trace::Trace;
@@ -229,13 +228,9 @@ impl World {
     pub(crate) async fn finish<T>(&mut self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut call = Box::pin(call);
         for _ in 0..240 {
-            if let Some(result) = (&mut call).now_or_never() {
-                return result;
-            }
-            tokio::select! {
-                biased;
-                result = &mut call => return result,
-                () = rest() => {}
+            match settled(call).await {
+                Ok(result) => return result,
+                Err(unfinished) => call = unfinished,
             }
             self.advance(500).await;
         }

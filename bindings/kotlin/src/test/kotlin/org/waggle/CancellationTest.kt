@@ -19,19 +19,17 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.yield
-import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertTrue
-import org.junit.jupiter.api.BeforeAll
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
-import org.waggle.support.TestRelay
+import org.waggle.support.RelayTest
 import org.waggle.support.config
 import org.waggle.support.live
 import org.waggle.support.readyDevice
 
 /** Cancelling ends what waits, loses nothing, and leaves nothing behind. */
-class CancellationTest {
+class CancellationTest : RelayTest() {
     @TempDir
     lateinit var folder: Path
 
@@ -201,16 +199,5 @@ class CancellationTest {
 
     companion object {
         private const val POSTS = 5_000
-        private lateinit var relay: TestRelay
-
-        @BeforeAll
-        @JvmStatic
-        fun start() {
-            relay = TestRelay.start()
-        }
-
-        @AfterAll
-        @JvmStatic
-        fun end() = relay.close()
     }
 }

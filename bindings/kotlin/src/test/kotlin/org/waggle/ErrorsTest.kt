@@ -4,16 +4,14 @@ import java.nio.file.Path
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.flow.toList
-import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertInstanceOf
 import org.junit.jupiter.api.Assertions.assertNull
 import org.junit.jupiter.api.Assertions.assertTrue
-import org.junit.jupiter.api.BeforeAll
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
 import org.waggle.ffi.Retry
-import org.waggle.support.TestRelay
+import org.waggle.support.RelayTest
 import org.waggle.support.config
 import org.waggle.support.device
 import org.waggle.support.live
@@ -24,7 +22,7 @@ import org.waggle.ffi.SessionException as FfiSessionException
 import org.waggle.ffi.ViewException as FfiViewException
 
 /** How failures come out: typed, with the core's code, retry class and sentence. */
-class ErrorsTest {
+class ErrorsTest : RelayTest() {
     @TempDir
     lateinit var folder: Path
 
@@ -241,20 +239,6 @@ class ErrorsTest {
         assertEquals(from::class.simpleName, to::class.simpleName)
         assertEquals(failure, to.failure)
         assertEquals("A sentence.", to.message)
-    }
-
-    companion object {
-        private lateinit var relay: TestRelay
-
-        @BeforeAll
-        @JvmStatic
-        fun start() {
-            relay = TestRelay.start()
-        }
-
-        @AfterAll
-        @JvmStatic
-        fun end() = relay.close()
     }
 }
 

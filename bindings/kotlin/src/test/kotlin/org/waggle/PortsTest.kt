@@ -9,19 +9,16 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
-import org.junit.jupiter.api.Assertions.assertFalse
 import org.junit.jupiter.api.Assertions.assertTrue
-import org.junit.jupiter.api.BeforeAll
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
-import org.waggle.support.TestRelay
+import org.waggle.support.RelayTest
 import org.waggle.support.config
 import org.waggle.support.live
 
 /** What an app brings itself: called from Waggle's threads, free to call Waggle back, unable to hurt it. */
-class PortsTest {
+class PortsTest : RelayTest() {
     @TempDir
     lateinit var folder: Path
 
@@ -117,14 +114,14 @@ class PortsTest {
 
     @Test
     fun `a signer that waits is cancelled when its session closes`() = live {
-        val asked = CompletableDeferred<Boolean>()
+        val asked = CompletableDeferred<UnsignedEvent>()
         val cancelled = CompletableDeferred<Unit>()
         val signer = object : Signer {
             override val publicKey = relay.viewer
             override val canPublish = false
             override val canDecrypt = false
             override suspend fun sign(event: UnsignedEvent): String {
-                asked.complete(event.encrypt)
+                asked.complete(event)
                 try {
                     return CompletableDeferred<String>().await()
                 } finally {
@@ -137,8 +134,9 @@ class PortsTest {
             waggle.signIn(signer)
             waggle.session(relay.host).use { session ->
                 session.start()
-                // Signing in: nothing in it is secret.
-                assertFalse(asked.await())
+                // Signing in, which says nothing and keeps nothing secret; what else is ever signed is encrypted first.
+                val event = asked.await()
+                assertEquals(Pair("", false), Pair(event.content, event.encrypt))
             }
         }
         cancelled.await()
@@ -180,19 +178,5 @@ class PortsTest {
         val line = LogLine(1UL, LogLevel.INFO, "waggle", "rows read count=3")
         sink.log(line)
         assertEquals(listOf(line), heard)
-    }
-
-    companion object {
-        private lateinit var relay: TestRelay
-
-        @BeforeAll
-        @JvmStatic
-        fun start() {
-            relay = TestRelay.start()
-        }
-
-        @AfterAll
-        @JvmStatic
-        fun end() = relay.close()
     }
 }

@@ -7,13 +7,12 @@ import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.filter
 import kotlinx.coroutines.flow.first
-import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertFalse
 import org.junit.jupiter.api.Assertions.assertTrue
-import org.junit.jupiter.api.BeforeAll
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
+import org.waggle.support.RelayTest
 import org.waggle.support.TestRelay
 import org.waggle.support.config
 import org.waggle.support.live
@@ -22,7 +21,7 @@ import org.waggle.support.row
 import org.waggle.support.unreadWhen
 
 /** What a reader does, through the library, against the embedded relay. */
-class ReadingTest {
+class ReadingTest : RelayTest() {
     @TempDir
     lateinit var folder: Path
 
@@ -250,19 +249,5 @@ class ReadingTest {
                 assertEquals(RetryClass.WHEN_ONLINE, failed.error?.retryClass)
             }
         }
-    }
-
-    companion object {
-        private lateinit var relay: TestRelay
-
-        @BeforeAll
-        @JvmStatic
-        fun start() {
-            relay = TestRelay.start()
-        }
-
-        @AfterAll
-        @JvmStatic
-        fun end() = relay.close()
     }
 }

@@ -6,19 +6,17 @@ import java.nio.file.Path
 import kotlin.time.Duration.Companion.minutes
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
-import org.junit.jupiter.api.AfterAll
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertTrue
-import org.junit.jupiter.api.BeforeAll
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.io.TempDir
-import org.waggle.support.TestRelay
+import org.waggle.support.RelayTest
 import org.waggle.support.config
 import org.waggle.support.live
 import org.waggle.support.readyDevice
 
 /** What is taken is given back: files, locks, memory, threads. */
-class ResourcesTest {
+class ResourcesTest : RelayTest() {
     @TempDir
     lateinit var folder: Path
 
@@ -86,17 +84,6 @@ class ResourcesTest {
     companion object {
         private const val FLAT = 3L shl 20
         private const val ROUNDS = 6
-        private lateinit var relay: TestRelay
-
-        @BeforeAll
-        @JvmStatic
-        fun start() {
-            relay = TestRelay.start()
-        }
-
-        @AfterAll
-        @JvmStatic
-        fun end() = relay.close()
     }
 }
 
