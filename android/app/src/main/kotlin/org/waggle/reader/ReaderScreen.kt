@@ -25,6 +25,7 @@ import androidx.lifecycle.Lifecycle
 import androidx.lifecycle.compose.LocalLifecycleOwner
 import androidx.lifecycle.compose.collectAsStateWithLifecycle
 import androidx.lifecycle.compose.currentStateAsState
+import org.waggle.Failure
 import org.waggle.kit.CommunityModel
 import org.waggle.kit.LogModel
 import org.waggle.kit.Notice
@@ -42,14 +43,14 @@ fun ReaderScreen(reader: ReaderModel, log: LogModel) {
             Stage.SignIn -> SignInScreen(state, reader)
             is Stage.Backup -> BackupScreen(stage, reader)
             Stage.AddCommunity -> AddCommunityScreen(state, reader)
-            is Stage.InCommunity -> CommunityScreen(stage.model, reader, log)
+            is Stage.InCommunity -> CommunityScreen(stage.model, state.failure, reader, log)
         }
     }
 }
 
 /** A community: the channel list, or what is open over it. */
 @Composable
-private fun CommunityScreen(community: CommunityModel, reader: ReaderModel, log: LogModel) {
+private fun CommunityScreen(community: CommunityModel, failure: Failure?, reader: ReaderModel, log: LogModel) {
     val state by community.state.collectAsStateWithLifecycle()
     val covers = remember { Covers() }
     TellCovered(community, covers)
@@ -65,7 +66,7 @@ private fun CommunityScreen(community: CommunityModel, reader: ReaderModel, log:
                 }
                 is Place.Diagnostics -> DiagnosticsScreen(community, state, front.about, log)
             }
-            NoticeHost(community, Modifier.align(Alignment.BottomCenter).navigationBarsPadding())
+            NoticeHost(community, failure, reader::seen, Modifier.align(Alignment.BottomCenter).navigationBarsPadding())
         }
     }
 }
@@ -80,12 +81,17 @@ private fun TellCovered(community: CommunityModel, covers: Covers) {
 }
 
 @Composable
-private fun NoticeHost(community: CommunityModel, modifier: Modifier) {
+private fun NoticeHost(community: CommunityModel, failure: Failure?, onSeen: () -> Unit, modifier: Modifier) {
     val host = remember { SnackbarHostState() }
     val again = stringResource(R.string.try_again)
     val localOnly = stringResource(R.string.notice_local_only)
     val copied = stringResource(R.string.notice_copied)
     val resources = LocalResources.current
+    LaunchedEffect(failure) {
+        if (failure == null) return@LaunchedEffect
+        host.showSnackbar(failure.sentence, duration = SnackbarDuration.Long)
+        onSeen()
+    }
     LaunchedEffect(community) {
         community.notices.collect { notice ->
             when (notice) {

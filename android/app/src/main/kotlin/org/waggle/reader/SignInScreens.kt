@@ -1,6 +1,8 @@
 // Before a community is open: signing in, a new account's backup, adding a community.
 package org.waggle.reader
 
+import android.view.WindowManager
+import androidx.activity.compose.LocalActivity
 import androidx.compose.foundation.layout.Arrangement
 import androidx.compose.foundation.layout.Column
 import androidx.compose.foundation.layout.ColumnScope
@@ -25,6 +27,7 @@ import androidx.compose.material3.Surface
 import androidx.compose.material3.Text
 import androidx.compose.material3.TextButton
 import androidx.compose.runtime.Composable
+import androidx.compose.runtime.DisposableEffect
 import androidx.compose.runtime.getValue
 import androidx.compose.runtime.mutableStateOf
 import androidx.compose.runtime.remember
@@ -105,6 +108,7 @@ fun SignInScreen(state: ReaderState, reader: ReaderModel) {
 fun BackupScreen(stage: Stage.Backup, reader: ReaderModel) {
     val clipboard = LocalClipboard.current
     val scope = rememberCoroutineScope()
+    Unseen()
     Page(stringResource(R.string.backup_title), stringResource(R.string.backup_text)) {
         Surface(color = MaterialTheme.colorScheme.surfaceContainerHigh, shape = MaterialTheme.shapes.medium) {
             Text(stage.key, Modifier.padding(16.dp), style = MaterialTheme.typography.bodyLarge, fontFamily = FontFamily.Monospace)
@@ -113,6 +117,16 @@ fun BackupScreen(stage: Stage.Backup, reader: ReaderModel) {
             Text(stringResource(R.string.backup_copy))
         }
         Button(reader::backedUp, Modifier.fillMaxWidth()) { Text(stringResource(R.string.backup_done)) }
+    }
+}
+
+/** Keeps what shows out of screenshots, recordings and the list of apps. */
+@Composable
+private fun Unseen() {
+    val window = LocalActivity.current?.window ?: return
+    DisposableEffect(window) {
+        window.addFlags(WindowManager.LayoutParams.FLAG_SECURE)
+        onDispose { window.clearFlags(WindowManager.LayoutParams.FLAG_SECURE) }
     }
 }
 

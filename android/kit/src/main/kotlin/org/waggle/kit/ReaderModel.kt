@@ -93,7 +93,7 @@ class ReaderModel(
     /** Forgets the account on this phone: its reading marks and its key. */
     fun signOut(): Unit = doing {
         val account = client.account ?: return@doing
-        leaveStage()
+        community?.close()
         client.signOut(account)
         settings.account = null
         changes.update { it.copy(stage = Stage.SignIn, account = null) }
@@ -106,16 +106,15 @@ class ReaderModel(
         if (current == null) changes.update { it.copy(stage = Stage.AddCommunity) } else enter(current)
     }
 
-    /** Goes to where communities are added. The one that is open stays so, beneath. */
+    /** Closes the open community and goes to where others are added. */
     fun chooseCommunity(): Unit = doing {
-        leaveStage()
+        community?.close()
         changes.update { it.copy(stage = Stage.AddCommunity) }
     }
 
     /** Adds a community by its address and opens it. */
     fun addCommunity(address: String): Unit = doing {
         val host = address.trim()
-        leaveStage()
         enter(host)
         if (host !in settings.communities) settings.communities += host
         changes.update { it.copy(communities = settings.communities) }
@@ -123,9 +122,7 @@ class ReaderModel(
 
     /** Opens another community. */
     fun switchTo(host: String): Unit = doing {
-        if (community?.host == host) return@doing
-        leaveStage()
-        enter(host)
+        if (community?.host != host) enter(host)
     }
 
     /** Forgets the open community on this phone. */
@@ -137,16 +134,14 @@ class ReaderModel(
         changes.update { it.copy(stage = Stage.AddCommunity, communities = settings.communities) }
     }
 
-    private fun enter(host: String) {
+    /** An address that is none fails before anything is closed. */
+    private suspend fun enter(host: String) {
         val model = CommunityModel(host, client.session(host), offset(), scope)
+        community?.close()
         settings.current = host
         changes.update { it.copy(stage = Stage.InCommunity(model)) }
         model.start()
         if (!foreground) model.onBackground()
-    }
-
-    private suspend fun leaveStage() {
-        community?.close()
     }
 
     /** The failure has been seen. */
@@ -183,10 +178,14 @@ class ReaderModel(
                 changes.update { it.copy(busy = true, failure = null) }
                 val failure = failureOf(call)
                 changes.update { state ->
-                    val stage = if (failure != null && state.stage == Stage.Opening) Stage.SignIn else state.stage
+                    val stuck = failure != null && state.stage == Stage.Opening
+                    val stage = if (stuck) placeToBegin() else state.stage
                     state.copy(stage = stage, busy = false, failure = failure)
                 }
             }
         }
     }
+
+    /** Where a person can do something about a reader that did not open. */
+    private fun placeToBegin(): Stage = if (client.account == null) Stage.SignIn else Stage.AddCommunity
 }

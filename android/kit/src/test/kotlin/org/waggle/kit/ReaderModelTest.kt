@@ -59,9 +59,11 @@ class ReaderModelTest {
             this.account = null
         }
 
-        override fun session(host: String): WaggleSession = FakeSession(account!!).also { sessions[host] = it }
+        override fun session(host: String): WaggleSession = if (host == "nowhere") throw noAddress() else FakeSession(account!!).also { sessions[host] = it }
 
         override suspend fun close() = Unit
+
+        private fun noAddress() = ClientException.InvalidArgument("host", fakeFailure("invalid_argument", RetryClass.NEVER, "No address."))
 
         private fun use(account: PublicKey) {
             this.account = account
@@ -129,6 +131,21 @@ class ReaderModelTest {
         reader.signOut()
         assertEquals(Stage.SignIn, reader.state.value.stage)
         assertFalse(fakeId(4) in client.known)
+    }
+
+    @Test
+    fun `an address that is none closes nothing, and one that was kept leads to where another can be typed`() = test { reader ->
+        val (community, session) = reader.opened()
+        reader.addCommunity("nowhere")
+        assertEquals("No address.", reader.state.value.failure?.sentence)
+        assertEquals(community, reader.community)
+        assertFalse(FakeCall.Close in session.calls)
+        settings.communities = listOf("nowhere")
+        settings.current = "nowhere"
+        val next = ReaderModel(client, settings, this) { ZoneOffset.UTC }
+        next.start()
+        testScheduler.advanceUntilIdle()
+        assertEquals(Stage.AddCommunity, next.state.value.stage)
     }
 
     @Test
