@@ -10,6 +10,8 @@ let package = Package(
     products: [
         .library(name: "Waggle", targets: ["Waggle"]),
         .library(name: "WaggleFakes", targets: ["WaggleFakes"]),
+        // For tests of apps in this tree.
+        .library(name: "WaggleTestRelay", targets: ["WaggleTestRelay"]),
     ],
     targets: [
         .systemLibrary(name: "WaggleFFI"),
