@@ -24,6 +24,15 @@ const SHIPPED: &str = "waggle";
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
+/// A screen in memory, and the part of the JDK that opens windows (libGL comes with it).
+const FOR_WINDOWS: [Tool; 3] =
+    [("xvfb-run", "--help", "xvfb"), ("xauth", "version", "xauth"), ("ls", JDK_WINDOWS, "openjdk-17-jre")];
+const JDK_WINDOWS: &str = if cfg!(target_arch = "aarch64") {
+    "/usr/lib/jvm/java-17-openjdk-arm64/lib/libawt_xawt.so"
+} else {
+    "/usr/lib/jvm/java-17-openjdk-amd64/lib/libawt_xawt.so"
+};
+
 /// Seconds after which a module's tests are given up, so that a test that hangs is a failure.
 const LIMIT_S: u32 = 1200;
 
@@ -39,6 +48,8 @@ pub(crate) struct Module {
     generated: PathBuf,
     /// What Maven is told beside where things are.
     options: Vec<String>,
+    /// Whether its tests open windows: they get a screen in memory.
+    windows: bool,
     generated_through: PathBuf,
 }
 
@@ -57,6 +68,7 @@ impl Module {
             relay: native.relay.clone(),
             generated: generated.kotlin,
             options: vec![],
+            windows: false,
             generated_through: native.target()?.join("bindings/through/kotlin"),
         })
     }
@@ -88,7 +100,13 @@ impl Module {
 
     /// Where things are is told as properties, which the module's `pom.xml` has defaults for.
     fn command(&self, phase: &str, offline: bool) -> Command {
-        let mut command = Command::new("mvn");
+        let mut command = if self.windows {
+            let mut screen = Command::new("xvfb-run");
+            screen.args(["--auto-servernum", "--server-args=-screen 0 1280x1024x24", "mvn"]);
+            screen
+        } else {
+            Command::new("mvn")
+        };
         command.args(["-q", "-B", "-ntp", "-Dstyle.color=never"]).arg("-f").arg(&self.project);
         for (name, path) in [
             ("waggle.root", &self.root),
@@ -142,13 +160,16 @@ fn projects(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Runs the tests of a module.
 pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
-    test_with(root, module, &[])
+    run_tests(&Module::prepare(root, module, &native::build(root)?)?)
 }
 
-/// Runs the tests of a module, with options of Maven's own.
-pub(crate) fn test_with(root: &Path, module: &str, options: &[String]) -> anyhow::Result<Tally> {
-    let options = options.to_vec();
-    let module = Module { options, ..Module::prepare(root, module, &native::build(root)?)? };
+/// Runs the tests of a module that opens windows, with options of Maven's own.
+pub(crate) fn test_windows(root: &Path, module: &str, options: Vec<String>) -> anyhow::Result<Tally> {
+    setup::tools(&FOR_WINDOWS).context("a screen in memory is not to be had")?;
+    run_tests(&Module { options, windows: true, ..Module::prepare(root, module, &native::build(root)?)? })
+}
+
+fn run_tests(module: &Module) -> anyhow::Result<Tally> {
     let reports = module.build.join("surefire-reports");
     if reports.exists() {
         fs::remove_dir_all(&reports)?;

@@ -17,6 +17,7 @@ mod package;
 mod phones;
 mod rust;
 mod scenarios;
+mod screenshots;
 mod setup;
 mod swift;
 mod tally;
@@ -94,7 +95,7 @@ enum Command {
         #[arg(long)]
         url: Option<String>,
     },
-    /// Takes the pictures of the Android app's screens anew.
+    /// Takes the pictures of the Android app and of the terminal reader anew.
     Screenshots,
     /// Gets every rule wrong once and sees that a test fails.
     Mutants {
@@ -237,7 +238,7 @@ fn main() -> ExitCode {
         }
         Command::Through { language, arguments } => through::run(&root(), language, &arguments, say),
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
-        Command::Screenshots => android::screenshots(&root()),
+        Command::Screenshots => screenshots::take(&root()),
         Command::Mutants { only } => mutants::run(&root(), only.as_deref()),
         Command::Fuzz { target, executions, seconds } => fuzz::run(&root(), target.as_deref(), executions, seconds),
         Command::Deny => deny::run(&root()),

@@ -28,7 +28,6 @@ import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
 import androidx.compose.ui.graphics.Color
 import androidx.compose.ui.platform.LocalConfiguration
-import androidx.compose.ui.platform.LocalResources
 import androidx.compose.ui.res.pluralStringResource
 import androidx.compose.ui.res.stringResource
 import androidx.compose.ui.semantics.heading
@@ -46,7 +45,6 @@ import androidx.compose.ui.unit.dp
 import java.time.Instant
 import java.time.ZoneId
 import java.time.ZoneOffset
-import org.waggle.PublicKey
 import org.waggle.RowKind
 import org.waggle.TimelineRow
 import org.waggle.kit.CommunityModel
@@ -73,8 +71,8 @@ fun repliesText(count: UInt): String = pluralStringResource(R.plurals.replies, c
 /** One row, by its kind. */
 @OptIn(ExperimentalFoundationApi::class)
 @Composable
-fun MessageRow(community: CommunityModel, model: TimelineModel, row: TimelineRow, names: Map<PublicKey, String>, onMenu: (TimelineRow) -> Unit) {
-    if (row.kind == RowKind.NOTICE || row.kind == RowKind.HUDDLE) return NoticeRow(row, names)
+fun MessageRow(community: CommunityModel, model: TimelineModel, row: TimelineRow, onMenu: (TimelineRow) -> Unit) {
+    if (row.kind == RowKind.NOTICE) return NoticeRow(row)
     val threadOf = row.threadRoot ?: row.id
     val openThread = { community.open(model.channel, threadOf) }
     val highlight = if (row.mentioned) MaterialTheme.colorScheme.primaryContainer.copy(alpha = 0.45f) else Color.Transparent
@@ -119,8 +117,9 @@ private fun Byline(row: TimelineRow) {
             maxLines = 1,
             overflow = TextOverflow.Ellipsis,
         )
+        val time = rememberFormats().time(row.createdAt)
         Text(
-            rememberFormats().time(row.createdAt),
+            if (row.kind == RowKind.HUDDLE) stringResource(R.string.huddle, time) else time,
             style = MaterialTheme.typography.labelSmall,
             color = MaterialTheme.colorScheme.onSurfaceVariant,
         )
@@ -191,9 +190,9 @@ private fun ReplyButton(row: TimelineRow, onClick: () -> Unit) {
 }
 
 @Composable
-private fun NoticeRow(row: TimelineRow, names: Map<PublicKey, String>) {
+private fun NoticeRow(row: TimelineRow) {
     Text(
-        noticeText(LocalResources.current, row.text, names),
+        row.text,
         Modifier.fillMaxWidth().padding(horizontal = 32.dp, vertical = 8.dp),
         style = MaterialTheme.typography.bodySmall,
         color = MaterialTheme.colorScheme.onSurfaceVariant,

@@ -7,7 +7,6 @@ import androidx.compose.runtime.rememberCoroutineScope
 import androidx.compose.ui.platform.LocalClipboard
 import androidx.compose.ui.res.stringResource
 import kotlinx.coroutines.launch
-import org.waggle.Target
 import org.waggle.TimelineRow
 import org.waggle.kit.CommunityModel
 import org.waggle.kit.TimelineModel
@@ -23,7 +22,7 @@ fun MessageSheet(community: CommunityModel, model: TimelineModel, row: TimelineR
     Sheet(stringResource(R.string.message_actions), onDismiss) {
         if (model.root == null) SheetAction(R.string.open_thread, R.drawable.ic_thread, pick { community.open(model.channel, root) })
         if (!row.quiet) {
-            SheetAction(R.string.mark_unread, R.drawable.ic_unread, pick { community.markUnread(Target.Message(model.channel, row.id)) })
+            SheetAction(R.string.mark_unread, R.drawable.ic_unread, pick { community.markMessageUnread(model.channel, row.id) })
             SheetAction(R.string.mark_through, R.drawable.ic_check_all, pick { community.markThrough(model.target, row.id) })
         }
         following?.let { follows ->

@@ -130,9 +130,6 @@ private fun Rows(community: CommunityModel, model: TimelineModel, state: Timelin
     val reversed = model.root == null
     val list = rememberLazyListState()
     val items = remember(state.items) { if (reversed) state.items.asReversed() else state.items }
-    val names = remember(state.items) {
-        state.items.filterIsInstance<TimelineItem.Message>().associate { it.row.author to it.row.authorName }
-    }
     StayAtNewest(list, reversed, state.newest)
     FollowGoal(model, list, reversed, items, state.goal)
     AskForMore(model, list, state.loading)
@@ -145,7 +142,7 @@ private fun Rows(community: CommunityModel, model: TimelineModel, state: Timelin
             reverseLayout = reversed,
         ) {
             items(items, { it.key }, { if (it is TimelineItem.Message) MESSAGE else it::class }) { item ->
-                if (item is TimelineItem.Message) MessageRow(community, model, item.row, names, onMenu)
+                if (item is TimelineItem.Message) MessageRow(community, model, item.row, onMenu)
                 else Mark(item, state, model)
             }
         }

@@ -1,5 +1,6 @@
 package org.waggle.reader
 
+import android.view.WindowManager
 import androidx.compose.ui.semantics.SemanticsActions
 import androidx.compose.ui.test.hasContentDescription
 import androidx.compose.ui.test.hasText
@@ -60,12 +61,13 @@ class JourneyTest : ReaderTest() {
         touch(hasText("Sign in"))
         eventually("a sentence about the key") { shows(hasText("That is not something Waggle understands.")) }
         enter(relay)
-        assertEquals("the key is kept", 1, app.getSharedPreferences("keys", 0).all.size)
-        assertFalse("…and encrypted", app.getSharedPreferences("keys", 0).all.values.any { relay.key in "$it" })
+        assertEquals("the key is kept", 1, keys().size)
+        assertFalse("…and encrypted", keys().values.any { relay.key in "$it" })
 
         // A dwell reads what shows: the direct message's row loses its dot.
-        val jonah = community.state.value.rows.first { (it.observed ?: 0U) == 2U && it.participants.size == 1 }.name
-        assertTrue(row(jonah).strong && row(jonah).dot)
+        val unread = { community.state.value.rows.find { it.participants.size == 1 && it.strong && it.dot } }
+        eventually("a direct message") { unread() != null }
+        val jonah = unread()!!.name
         open(jonah)
         eventually("the dwell to be over") { !row(jonah).strong && !row(jonah).dot }
         back()
@@ -73,7 +75,7 @@ class JourneyTest : ReaderTest() {
         // Three pages back, then to the newest message again.
         open("apiary-log")
         val first = messages()
-        eventually("three more pages", 60) {
+        eventually("three more pages") {
             find(hasTestTag("timeline")).performTouchInput { swipeDown(durationMillis = 60) }
             messages() >= first + 150
         }
@@ -93,7 +95,37 @@ class JourneyTest : ReaderTest() {
         touch(hasText("Mark as unread"))
         eventually("a word about this device") { shows(hasText("Saved on this device only")) }
         back()
-        eventually("the message's mark counts") { (row("general").observed ?: 0U) > 0U }
+        eventually("the channel to stay marked") { row("general").strong }
+        // Who comes back has seen the mark.
+        open("general")
+        back()
+        eventually("the mark to be gone") { !row("general").strong }
+    }
+
+    @Test
+    fun `a new account, its key kept safe, and gone again`() {
+        window
+        touch(hasText("Create a new account"))
+        eventually("its key") { shows(hasText("nsec1", substring = true)) }
+        assertTrue("pictures of the key are refused", secure())
+        assertEquals(1, keys().size)
+        touch(hasText("I have kept it safe"))
+        eventually("a place for an address") { shows(hasText("Address")) }
+        assertFalse(secure())
+        touch(hasText("Sign out"))
+        eventually("a question") { shows(hasText("Cancel")) }
+        val all = rule.onAllNodes(hasText("Sign out"))
+        all[all.fetchSemanticsNodes().lastIndex].performSemanticsAction(SemanticsActions.OnClick)
+        eventually("nobody signed in") { shows(hasText("Account key")) }
+        assertEquals(0, keys().size)
+    }
+
+    private fun keys() = app.getSharedPreferences("keys", 0).all
+
+    private fun secure(): Boolean {
+        var flags = 0
+        window.onActivity { flags = it.window.attributes.flags }
+        return flags and WindowManager.LayoutParams.FLAG_SECURE != 0
     }
 
     @Test

@@ -61,7 +61,7 @@ abstract class ReaderTest {
     }
 
     /** Lets time pass until something is so. */
-    protected fun eventually(what: String, seconds: Int = 30, so: () -> Boolean) {
+    protected fun eventually(what: String, seconds: Int = 60, so: () -> Boolean) {
         val last = System.nanoTime() + seconds * 1_000_000_000L
         while (true) {
             pass()

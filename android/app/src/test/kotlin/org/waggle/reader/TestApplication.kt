@@ -38,23 +38,25 @@ class HoneyApplication : TestApplication() {
     override val dynamicColour: Boolean get() = false
 }
 
-/** The application over a scripted session, signed in already. */
+/** The application over a scripted session, with an account that was made just now. */
 class ScriptedApplication : ReaderApplication() {
     /** The session with whatever community is opened. */
     val session = FakeSession(fakeId(1))
 
+    override val dynamicColour: Boolean get() = false
+
     override fun client(): ReaderClient = object : ReaderClient {
-        override val account: PublicKey = session.account
+        override var account: PublicKey? = null
 
-        override suspend fun signIn(key: String) = account
+        override suspend fun signIn(key: String) = session.account.also { account = it }
 
-        override suspend fun createAccount() = account
+        override suspend fun createAccount() = signIn("")
 
-        override suspend fun accounts() = listOf(account)
+        override suspend fun accounts() = listOfNotNull(account)
 
         override suspend fun useAccount(account: PublicKey) = Unit
 
-        override suspend fun backupKey(account: PublicKey) = ""
+        override suspend fun backupKey(account: PublicKey) = "nsec1" + "thisisnokey".repeat(6).take(58)
 
         override suspend fun signOut(account: PublicKey) = Unit
 

@@ -11,6 +11,10 @@ import java.io.File
  */
 class TestRelay(folder: File) : Closeable {
     private val db = File(folder, "relay.sqlite")
+
+    /** For pictures that are the same each time: when the community's talk ended, and a port, which shows. */
+    private val seeded = System.getProperty("waggle.pictures.at").orEmpty().let { if (it.isEmpty()) emptyList() else listOf("--seed-at", it) }
+    private val port = if (seeded.isEmpty()) 0 else PICTURED_PORT
     private var process: Process? = null
     private lateinit var said: BufferedReader
     private lateinit var told: BufferedWriter
@@ -29,11 +33,11 @@ class TestRelay(folder: File) : Closeable {
 
     /** Listens, at the address it had if it had one. */
     fun come() {
-        val listen = address.removePrefix("ws://").ifEmpty { "127.0.0.1:0" }
+        val listen = address.removePrefix("ws://").ifEmpty { "127.0.0.1:$port" }
         val command = listOf(
             System.getProperty("waggle.test.relay")!!, "--listen", listen, "--seed-community", "--activity", "0", "--control",
             "--db", db.path,
-        )
+        ) + seeded
         process = ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start().also {
             said = it.inputReader()
             told = it.outputWriter()
@@ -65,4 +69,8 @@ class TestRelay(folder: File) : Closeable {
     }
 
     override fun close() = go()
+
+    private companion object {
+        const val PICTURED_PORT = 7448
+    }
 }

@@ -86,6 +86,7 @@ class CommunityModel(
     private val changes = MutableStateFlow(CommunityState())
     private val told = Notices()
     private var watching: Job? = null
+    private var visits: Job? = null
     private var foreground = true
     private var covered = false
 
@@ -150,10 +151,12 @@ class CommunityModel(
 
     /** Closes the front-most place. */
     fun back() {
-        val front = changes.value.places.lastOrNull() ?: return
+        val before = changes.value.places
+        val front = before.lastOrNull() ?: return
         changes.update { it.copy(places = it.places.dropLast(1)) }
         (front as? Place.Timeline)?.model?.close()
         showFront()
+        visit(before)
     }
 
     /** A menu, dialog or drawer lies over everything, or no longer does. */
@@ -163,9 +166,28 @@ class CommunityModel(
     }
 
     private fun push(place: Place) {
+        val before = changes.value.places
         changes.update { it.copy(places = it.places + place) }
         showFront()
+        visit(before)
     }
+
+    /** Says, in order, which channels the person came to look at and which were left. A thread opened by itself is no visit of its channel. */
+    private fun visit(before: List<Place>) {
+        val (earlier, now) = timelines(before) to timelines(changes.value.places)
+        val entered = (now - earlier.toSet()).filter { it.root == null }.map { it.channel }
+        val left = earlier.map { it.channel }.toSet() - now.map { it.channel }.toSet()
+        if (entered.isEmpty() && left.isEmpty()) return
+        val previous = visits
+        visits = scope.launch {
+            previous?.join()
+            // What these do is about marks by hand; a channel that is gone has none.
+            left.forEach { failureOf { session.leaveChannel(it) } }
+            entered.forEach { failureOf { session.enterChannel(it) } }
+        }
+    }
+
+    private fun timelines(places: List<Place>) = places.mapNotNull { (it as? Place.Timeline)?.model }
 
     /** Only the front-most timeline of a running app has a surface, and it is active only while nothing covers it. */
     private fun showFront() {
@@ -194,6 +216,10 @@ class CommunityModel(
     fun markUnread(target: Target, unread: Boolean = true): Unit = act({ markUnread(target, unread) }) {
         if (unread) told.add(markUnread(target)) else clearUnread(target)
     }
+
+    /** Marks a message unread for as long as its channel is being looked at. */
+    fun markMessageUnread(channel: ChannelId, message: EventId): Unit =
+        act({ markMessageUnread(channel, message) }) { told.add(markMessageUnread(channel, message)) }
 
     /** Mutes a channel or lets it be heard again. */
     fun mute(channel: ChannelId, muted: Boolean): Unit = act({ mute(channel, muted) }) { mute(channel, muted) }

@@ -177,6 +177,22 @@ class ReaderModelTest {
     }
 
     @Test
+    fun `a visit begins with a channel's own timeline and ends with the last of it`() = test { reader ->
+        val (community, session) = reader.opened()
+        val visits = { session.calls.filter { it is FakeCall.EnterChannel || it is FakeCall.LeaveChannel } }
+        community.open(fakeChannel(1))
+        community.open(fakeChannel(1), fakeId(5))
+        community.openDiagnostics()
+        repeat(2) { community.back() }
+        assertEquals(listOf(FakeCall.EnterChannel(fakeChannel(1))), visits())
+        community.back()
+        community.open(fakeChannel(2), fakeId(6))
+        community.back()
+        val left = listOf(1, 2).map { FakeCall.LeaveChannel(fakeChannel(it)) }
+        assertEquals(listOf(FakeCall.EnterChannel(fakeChannel(1))) + left, visits())
+    }
+
+    @Test
     fun `the app may go in the middle of a save`() = test { reader ->
         val (community, session) = reader.opened()
         val saving = CompletableDeferred<Unit>()

@@ -9,8 +9,9 @@ import org.junit.Test
 class VersionsTest {
     private val android = File(System.getProperty("waggle.root") ?: "../..", "android")
     private val toml = File(android, "gradle/libs.versions.toml").readLines()
-    private val poms = listOf("pom.xml", "kit/pom.xml", "app/pom.xml", "androidx/pom.xml").map { File(android, it).readText() }
-    private val properties = Regex("<([\\w.]+)\\.version>([^<$]+)</").findAll(poms.first()).associate { it.groupValues[1] to it.groupValues[2] }
+    private val sample = "../bindings/docs/samples/compose/pom.xml"
+    private val poms = listOf("pom.xml", "kit/pom.xml", "app/pom.xml", "androidx/pom.xml", sample).map { File(android, it).readText() }
+    private val properties = Regex("<([\\w.-]+)\\.version>([^<$]+)</").findAll(poms.first()).associate { it.groupValues[1] to it.groupValues[2] }
 
     private val versions = toml.mapNotNull { Regex("^([\\w-]+) = \"([^\"]+)\"$").find(it) }.associate { it.groupValues[1] to it.groupValues[2] }
 
@@ -24,12 +25,12 @@ class VersionsTest {
         .map { match -> match.groupValues.drop(1) }
         .map { (group, name, version) -> "$group:${name.removeSuffix("-android").removeSuffix("-jvm")}" to (name to resolved(version)) }
 
-    private fun resolved(version: String) = Regex("\\$\\{([\\w.]+)\\.version}").replace(version) { properties[it.groupValues[1]] ?: it.value }
+    private fun resolved(version: String) = Regex("\\$\\{([\\w.-]+)\\.version}").replace(version) { properties[it.groupValues[1]] ?: it.value }
 
     @Test
     fun `properties of the poms are the versions of the catalog`() {
         val shared = properties.keys.intersect(versions.keys)
-        assertTrue("$shared", shared.containsAll(listOf("kotlin", "coroutines", "compose", "activity", "lifecycle", "material3", "jna")))
+        assertTrue("$shared", shared.containsAll(listOf("kotlin", "coroutines", "compose", "activity", "lifecycle", "material3", "jna", "compose-desktop")))
         shared.forEach { assertEquals(it, versions[it], properties[it]) }
     }
 
