@@ -8,6 +8,7 @@
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -114,8 +115,10 @@ class PrepareAndroid {
     private void aapt2(List<String> arguments) throws Exception {
         List<String> command = new ArrayList<>(List.of(aapt2));
         command.addAll(arguments);
-        int status = new ProcessBuilder(command).inheritIO().start().waitFor();
-        if (status != 0) throw new IOException("aapt2 " + arguments.get(0) + " failed with status " + status);
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        // It warns of parts of newer frameworks that it does not know; what it says matters when it fails.
+        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        if (process.waitFor() != 0) throw new IOException("aapt2 " + arguments.get(0) + " failed:\n" + said);
     }
 
     private static void unzip(InputStream from, Path folder, java.util.function.Predicate<String> wanted) throws IOException {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -171,8 +172,10 @@ pub(crate) fn test_windows(root: &Path, module: &str, options: Vec<String>) -> a
 
 fn run_tests(module: &Module) -> anyhow::Result<Tally> {
     let reports = module.build.join("surefire-reports");
-    if reports.exists() {
-        fs::remove_dir_all(&reports)?;
+    for old in iter::once(reports.clone()).chain(compiled_tests(&module.build)?) {
+        if old.exists() {
+            fs::remove_dir_all(&old)?;
+        }
     }
     let fine = module.maven("test")?;
     let mut tally = if reports.is_dir() { read_reports(&reports)? } else { Tally::default() };
@@ -181,6 +184,14 @@ fn run_tests(module: &Module) -> anyhow::Result<Tally> {
         tally.note = "it did not build, or did not come to its end".into();
     }
     Ok(tally.of_at_least_one())
+}
+
+/// Folders of compiled tests: the compiler leaves the class of a test whose source is gone, and it would be run.
+fn compiled_tests(build: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !build.exists() {
+        return Ok(vec![]);
+    }
+    fs::read_dir(build)?.map(|module| Ok(module?.path().join("test-classes"))).collect()
 }
 
 /// Compiles the module of the bindings and says where its classes are.

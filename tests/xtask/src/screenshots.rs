@@ -30,8 +30,8 @@ const FOR_READER: [Tool; 3] = [
 /// Takes all of them. Says whether that worked.
 pub(crate) fn take(root: &Path) -> anyhow::Result<bool> {
     let target = native::build(root)?.target()?.join("screenshots");
-    reader(root, &fresh(&target.join("reader"))?).context("the terminal reader's")?;
-    android(root, &fresh(&target.join("android"))?).context("the Android app's")?;
+    reader(root, fresh(&target.join("reader"))?).context("the terminal reader's")?;
+    android(root, fresh(&target.join("android"))?).context("the Android app's")?;
     Ok(true)
 }
 

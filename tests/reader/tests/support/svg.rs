@@ -31,7 +31,8 @@ struct Look {
 /// The picture.
 pub(crate) fn drawn(buffer: &Buffer) -> String {
     let area = buffer.area();
-    let (width, height) = (f32::from(area.width) * WIDTH + 2.0 * MARGIN, f32::from(area.height) * HEIGHT + 2.0 * MARGIN);
+    let (width, height) =
+        (f32::from(area.width) * WIDTH + 2.0 * MARGIN, f32::from(area.height) * HEIGHT + 2.0 * MARGIN);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" font-size=\"{SIZE}\" \
          font-family=\"DejaVu Sans Mono, Noto Color Emoji\" xml:space=\"preserve\">\n\
@@ -72,7 +73,8 @@ fn element(svg: &mut String, (x, y, cells): (u16, u16, u16), said: &str, look: L
     let (left, top) = (MARGIN + f32::from(x) * WIDTH, MARGIN + f32::from(y) * HEIGHT);
     if look.paper != PAPER {
         let (wide, paper) = (f32::from(cells) * WIDTH, look.paper);
-        writeln!(svg, "<rect x=\"{left:.2}\" y=\"{top}\" width=\"{wide:.2}\" height=\"{HEIGHT}\" fill=\"{paper}\"/>").unwrap();
+        writeln!(svg, "<rect x=\"{left:.2}\" y=\"{top}\" width=\"{wide:.2}\" height=\"{HEIGHT}\" fill=\"{paper}\"/>")
+            .unwrap();
     }
     let trimmed = said.trim_end();
     if !trimmed.is_empty() {
