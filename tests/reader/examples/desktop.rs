@@ -64,6 +64,9 @@ impl App {
             session.start().await?;
             Ok::<_, waggle::error::Error>(session)
         })?;
+        let counting = session.clone();
+        // Counts once what is unread; what goes wrong shows in the session's connectivity.
+        runtime.spawn(async move { counting.ensure().await });
         let app = Self { runtime, client, session, news, window: Window::default(), open: None };
         app.pull(app.session.sidebar(), News::Sidebar);
         app.pull(app.session.connectivity(), News::Connectivity);

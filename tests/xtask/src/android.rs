@@ -2,8 +2,7 @@
 //!
 //! Its modules are built together with those of the bindings, whose own tests are left out: they are another suite's.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
@@ -18,39 +17,39 @@ const PROJECT: &str = "android/pom.xml";
 const MODULES: &str = ":kit,:app,:compose-sample";
 /// The test that takes them.
 const PICTURES: &str = "PicturesTest";
-/// When they are taken: Thursday, 3 July 2025, 09:00 UTC, as those of the terminal reader.
-const TAKEN_AT: i64 = 1_751_533_200;
+/// The hour of the day, by the clock of the place where they are taken.
+const TAKEN_AT: u64 = 9;
+const HOUR_S: u64 = 3_600;
 
 /// Compiles and links the app's resources.
 const FOR_ANDROID: [Tool; 1] = [("aapt2", "version", "aapt")];
-/// Sets the clock of a process: times and days show in pictures.
-const FOR_PICTURES: [Tool; 1] = [("faketime", "--version", "faketime")];
 
 /// Runs the tests of kit, app and sample.
 pub(crate) fn test(root: &Path) -> anyhow::Result<Tally> {
     run(root, &[])
 }
 
-/// Takes the pictures, into a folder.
+/// Takes the pictures, into a folder. Times show in them, and what was said today: so they are taken where it is nine in the morning, and
+/// the relay's community fell silent at nine sharp.
 pub(crate) fn pictures(root: &Path, folder: &Path) -> anyhow::Result<Tally> {
-    setup::tools(&FOR_PICTURES)?;
-    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let options = [
         format!("-Dwaggle.screenshots={}", folder.display()),
-        format!("-Dwaggle.pictures.clock={}", clock()?.display()),
-        format!("-Dwaggle.pictures.shift={}", TAKEN_AT - now),
-        format!("-Dwaggle.pictures.at={TAKEN_AT}"),
+        format!("-Dwaggle.pictures.at={}", now - now % HOUR_S),
+        format!("-Dwaggle.timezone={}", place(now)),
         format!("-Dtest={PICTURES}"),
         "-Dsurefire.failIfNoSpecifiedTests=false".to_owned(),
     ];
     run(root, &options)
 }
 
-/// The library behind the program `faketime`, in the folder of this system's kind of processor.
-fn clock() -> anyhow::Result<PathBuf> {
-    let folders = fs::read_dir("/usr/lib")?.filter_map(Result::ok);
-    let mut found = folders.map(|folder| folder.path().join("faketime/libfaketime.so.1"));
-    found.find(|path| path.is_file()).context("faketime has no library in /usr/lib")
+/// The time zone in which it is nine in the morning.
+fn place(now: u64) -> String {
+    let hour = now / HOUR_S % 24;
+    match (TAKEN_AT + 24 - hour) % 24 {
+        east @ 0..=12 => format!("GMT+{east}"),
+        far => format!("GMT-{}", 24 - far),
+    }
 }
 
 fn run(root: &Path, options: &[String]) -> anyhow::Result<Tally> {
@@ -58,4 +57,20 @@ fn run(root: &Path, options: &[String]) -> anyhow::Result<Tally> {
     let mut all = ["-DskipTests", "-pl", MODULES, "-am"].map(str::to_owned).to_vec();
     all.extend_from_slice(options);
     kotlin::test_windows(root, PROJECT, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_always_nine_somewhere() {
+        for hour in 0..24 {
+            let place = place(hour * HOUR_S + 1_800);
+            let (sign, hours) = place.strip_prefix("GMT").unwrap().split_at(1);
+            let east = hours.parse::<u64>().unwrap();
+            let there = if sign == "+" { hour + east } else { hour + 24 - east };
+            assert_eq!((there % 24, east <= 12), (TAKEN_AT, true), "{hour} {place}");
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask screenshots`: pictures of what people see, for the documentation.
 //!
 //! Those of the Android app are taken by its tests, with the clock set (`android.rs`). Those of the terminal reader are its snapshots: its tests
-//! write each screen as an SVG, which is drawn here, with a font for its text and one for emoji. Two runs give the same bytes. A folder is
-//! only touched when all its pictures could be taken.
+//! write each screen as an SVG, which is drawn here; so are the emoji in it, from a font that has them in colour. Two runs give the same bytes. A
+//! folder is only touched when all its pictures could be taken.
 
 use std::fs;
 use std::path::Path;
@@ -20,9 +20,10 @@ use crate::{android, native};
 const ANDROID: &str = "android/screenshots";
 const READER: &str = "tests/reader/screenshots";
 
-/// Draws an SVG, and the fonts that are named in it.
-const FOR_READER: [Tool; 3] = [
+/// Draws an SVG, draws text in colour, and the fonts of both.
+const FOR_READER: [Tool; 4] = [
     ("rsvg-convert", "--version", "librsvg2-bin"),
+    ("pango-view", "--version", "pango1.0-tools"),
     ("ls", "/usr/share/fonts/truetype/dejavu/DejaVuSansMono-Bold.ttf", "fonts-dejavu-core"),
     ("ls", "/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf", "fonts-noto-color-emoji"),
 ];
@@ -58,15 +59,34 @@ fn android(root: &Path, folder: &Path) -> anyhow::Result<()> {
 fn reader(root: &Path, folder: &Path) -> anyhow::Result<()> {
     setup::tools(&FOR_READER)?;
     let screens = fresh(&folder.with_extension("svg"))?.to_owned();
-    let mut test = cargo(root, &["test", "--quiet", "-p", "waggle-reader", "--test", "screens"]);
+    // With the features of the whole workspace, as everything else was built.
+    let mut test = cargo(root, &["test", "--quiet", "--workspace", "--test", "screens"]);
     test.env("WAGGLE_PICTURES", &screens);
     setup::quietly(test, "the test of the screens")?;
-    for screen in fs::read_dir(&screens)? {
-        let screen = screen?.path();
+    for screen in fs::read_dir(&screens)?.collect::<Result<Vec<_>, _>>()? {
+        let screen = screen.path();
+        emoji(&screens, &fs::read_to_string(&screen)?)?;
         let name = screen.file_stem().context("a picture without a name")?;
         let mut draw = Command::new("rsvg-convert");
         draw.arg("--output").arg(folder.join(name).with_extension("png")).arg(&screen);
         setup::quietly(draw, "rsvg-convert")?;
     }
     keep(root, folder, READER)
+}
+
+/// Draws the emoji that a screen names, beside it: `emoji-` and code points.
+fn emoji(folder: &Path, screen: &str) -> anyhow::Result<()> {
+    for code in screen.split("href=\"emoji-").skip(1).filter_map(|rest| rest.split(".png\"").next()) {
+        let picture = folder.join(format!("emoji-{code}.png"));
+        if picture.exists() {
+            continue;
+        }
+        let point = |hex| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
+        let text: Option<String> = code.split('-').map(point).collect();
+        let mut draw = Command::new("pango-view");
+        draw.args(["--no-display", "--margin=0", "--background=transparent", "--font=Noto Color Emoji 48"]);
+        draw.arg("--text").arg(text.context("a name that is no emoji")?).arg("--output").arg(picture);
+        setup::quietly(draw, "pango-view")?;
+    }
+    Ok(())
 }

@@ -31,6 +31,8 @@ import Waggle
             try await session.start()
             self.session = session
             lifecycle = SessionLifecycle(session: session)
+            // Counts once what is unread; what goes wrong shows in the session's connectivity.
+            try? await session.ensure()
         } catch {
             failure = error.failure
         }

@@ -1,7 +1,7 @@
 //! A screen as a picture: an SVG of its cells, in a terminal's usual dark palette.
 //!
 //! Text of one style is one element as long as it is ASCII; every other character stands alone at its cell, so that a font in which it is wider
-//! or missing moves nothing.
+//! or missing moves nothing. Emoji are pictures beside it, `emoji-` and their code points: what draws an SVG draws text in one colour.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use waggle_reader::app::text;
 
-/// Pixels of the type, and of a cell: its width is what DejaVu Sans Mono advances at this size.
+/// Pixels of the type, and of a cell: as far as DejaVu Sans Mono advances at this size, and as high as its lines are, so that frames close.
 const SIZE: f32 = 16.0;
 const WIDTH: f32 = 9.632_812_5;
-const HEIGHT: f32 = 20.0;
-const BASELINE: f32 = 15.0;
+const HEIGHT: f32 = 18.625;
+const BASELINE: f32 = 14.85;
 /// Around the screen.
 const MARGIN: f32 = 10.0;
 
@@ -35,7 +35,7 @@ pub(crate) fn drawn(buffer: &Buffer) -> String {
         (f32::from(area.width) * WIDTH + 2.0 * MARGIN, f32::from(area.height) * HEIGHT + 2.0 * MARGIN);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" font-size=\"{SIZE}\" \
-         font-family=\"DejaVu Sans Mono, Noto Color Emoji\" xml:space=\"preserve\">\n\
+         font-family=\"DejaVu Sans Mono\" xml:space=\"preserve\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>\n"
     );
     for y in 0..area.height {
@@ -76,6 +76,12 @@ fn element(svg: &mut String, (x, y, cells): (u16, u16, u16), said: &str, look: L
         writeln!(svg, "<rect x=\"{left:.2}\" y=\"{top}\" width=\"{wide:.2}\" height=\"{HEIGHT}\" fill=\"{paper}\"/>")
             .unwrap();
     }
+    if let Some(code) = emoji(said) {
+        let wide = f32::from(cells) * WIDTH;
+        let place = format!("x=\"{left:.2}\" y=\"{top}\" width=\"{wide:.2}\" height=\"{HEIGHT}\"");
+        writeln!(svg, "<image href=\"emoji-{code}.png\" {place}/>").unwrap();
+        return;
+    }
     let trimmed = said.trim_end();
     if !trimmed.is_empty() {
         let weight = if look.bold { " font-weight=\"bold\"" } else { "" };
@@ -83,6 +89,12 @@ fn element(svg: &mut String, (x, y, cells): (u16, u16, u16), said: &str, look: L
         let (down, ink) = (top + BASELINE, look.ink);
         writeln!(svg, "<text x=\"{left:.2}\" y=\"{down}\" fill=\"{ink}\"{weight}>{escaped}</text>").unwrap();
     }
+}
+
+/// The code points of an emoji, as the name of its picture has them.
+fn emoji(said: &str) -> Option<String> {
+    let code: Vec<_> = said.chars().map(|c| format!("{:x}", u32::from(c))).collect();
+    said.starts_with(|c| c >= '\u{1f000}').then(|| code.join("-"))
 }
 
 fn look(cell: &Cell) -> Look {

@@ -72,6 +72,8 @@ class Chat(private val waggle: Waggle) {
         // Returns when what this device holds can be read; connecting goes on by itself.
         opened.start()
         session = opened
+        // Counts once what is unread.
+        opened.ensure()
     } catch (e: WaggleException) {
         failure = e.failure
     }

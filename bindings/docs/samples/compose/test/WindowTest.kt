@@ -53,6 +53,7 @@ class WindowTest {
                 other.signIn(key)
                 val session = other.session(address)
                 session.start()
+                session.ensure()
                 val rows = withTimeout(60_000) { session.sidebar.first { state -> state.rows.any { it.name == GENERAL && it.strong } }.rows }
                 look(frame, rows)
                 eventually("the other device to hear of it") { session.row().takeIf { !it.strong } }
