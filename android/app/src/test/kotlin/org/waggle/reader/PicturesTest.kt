@@ -47,7 +47,7 @@ class PicturesTest : ReaderTest() {
             inLargeLetters()
             relay.go()
             touch(hasText("Try again"))
-            eventually("no answer") { shows(hasText("The relay did not answer", substring = true)) }
+            eventually("what that means") { shows(hasText("You are offline", substring = true)) }
             picture("13-offline")
         }
     }
