@@ -1,6 +1,6 @@
 //! Read state: the plaintext of a blob, and the envelope of a snapshot with its events.
 
-use waggle::event::Verifier;
+use waggle::event::{Verifier, app_data};
 use waggle::ids::PublicKey;
 use waggle::limits;
 use waggle::read_state::algebra::State;
@@ -69,7 +69,7 @@ pub(crate) fn envelope(data: &[u8]) {
         assert!(event.pubkey == me && event.kind == 30_078);
         assert!(seen.insert(event.values("d").next().unwrap_or_default()), "a coordinate once");
         if let Some(slot) = blob::own_coordinate(event, &me) {
-            assert_eq!(event.single("d"), Some(blob::d_value(slot).as_str()));
+            assert_eq!(event.single("d"), Some(app_data::read_state_coordinate(slot).as_str()));
         }
     }
 }

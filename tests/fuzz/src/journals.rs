@@ -70,7 +70,7 @@ impl Bytes<'_> {
     fn row(&mut self) -> StoredRow {
         StoredRow {
             value: self.some(Self::number),
-            reserved: self.byte() % 4 == 0,
+            reserved: self.byte().is_multiple_of(4),
             recent: self.number(),
             home: self.some(Self::channel),
             own: self.some(Self::number),

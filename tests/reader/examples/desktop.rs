@@ -64,8 +64,8 @@ impl App {
             session.start().await?;
             Ok::<_, waggle::error::Error>(session)
         })?;
+        // Counts what is unread. If it cannot, the counts say so themselves.
         let counting = session.clone();
-        // Counts once what is unread; what goes wrong shows in the session's connectivity.
         runtime.spawn(async move { counting.ensure().await });
         let app = Self { runtime, client, session, news, window: Window::default(), open: None };
         app.pull(app.session.sidebar(), News::Sidebar);
@@ -189,4 +189,10 @@ fn main() -> anyhow::Result<()> {
         }
     }
     app.close()
+}
+
+#[cfg(test)]
+#[test]
+fn it_runs_to_its_end() {
+    main().unwrap();
 }

@@ -22,7 +22,7 @@ use waggle::model::{ChannelType, Coverage, Freshness, Manual, SidebarRow, Timeli
 use waggle::session::Session;
 
 use crate::model::{Belief, Installation, Marks};
-use crate::plan::{Act, Aim, Plan, Screen, Step, Trouble};
+use crate::plan::{Act, Aim, MsgId, Plan, Screen, Step, Trouble};
 use crate::run::{Broken, Run};
 use crate::world::World;
 
@@ -37,8 +37,8 @@ pub struct Ledger {
     floor: Vec<Marks>,
     /// The greatest value per key over everything the relay holds.
     relay: Marks,
-    /// Timelines opened in good order, for which nothing went wrong since.
-    sound: Vec<BTreeSet<Screen>>,
+    /// Timelines opened in good order, for which nothing went wrong since, and what was posted to them since.
+    sound: Vec<BTreeMap<Screen, BTreeSet<MsgId>>>,
     /// Publications already decoded.
     publishes: u64,
     decoded: BTreeMap<String, Marks>,
@@ -59,7 +59,7 @@ impl Ledger {
             clean: vec![false; n],
             begun: vec![false; n],
             floor: vec![Marks::new(); n],
-            sound: vec![BTreeSet::new(); n],
+            sound: vec![BTreeMap::new(); n],
             unordered: copied,
             ..Self::default()
         }
@@ -83,7 +83,16 @@ impl Ledger {
 
     /// A timeline is open. If something goes wrong in the same step, it is noted after this.
     pub fn opened(&mut self, on: usize, screen: Screen) {
-        self.sound[on].insert(screen);
+        self.sound[on].insert(screen, BTreeSet::new());
+    }
+
+    /// A message is posted: whoever has its channel open hears it.
+    pub fn posted(&mut self, id: MsgId, channel: usize) {
+        for (screen, heard) in self.sound.iter_mut().flatten() {
+            if screen.channel == channel {
+                heard.insert(id);
+            }
+        }
     }
 
     /// A timeline is gone.
@@ -429,20 +438,25 @@ impl Run {
                     return wrong("a row of somewhere else");
                 }
             }
-            if screen.root.is_none() && self.ledger.sound[on].contains(screen) && self.has_hole(screen.channel, &state)
-            {
+            // An extension is told of nothing that happens after it asked.
+            let heard = self.ledger.sound[on].get(screen).filter(|_| !self.world.devices[on].second);
+            if screen.root.is_none() && heard.is_some_and(|heard| self.has_hole(screen.channel, &state, heard)) {
                 return wrong("a hole");
             }
         }
         Ok(())
     }
 
-    /// Whether a row is missing among those shown, where nothing says so.
-    fn has_hole(&self, channel: usize, state: &TimelineState) -> bool {
+    /// Whether a row is missing among those shown, where nothing says so. One that arrived late must be there if it was heard.
+    fn has_hole(&self, channel: usize, state: &TimelineState, heard: &BTreeSet<MsgId>) -> bool {
         let Some(oldest) = state.rows.first().map(|row| (row.created_at, std::cmp::Reverse(row.id))) else {
             return false;
         };
-        let wanted = self.world.model.of_channel(channel).filter(|m| m.is_row() && !m.deleted && !m.late);
+        let wanted = self
+            .world
+            .model
+            .of_channel(channel)
+            .filter(|m| m.is_row() && !m.deleted && (!m.late || heard.contains(&m.id)));
         let mut wanted = wanted.filter(|m| (m.at, std::cmp::Reverse(m.event)) >= oldest);
         let settled = state.gap.is_none() && !state.restored && !state.loading && state.error.is_none();
         settled && wanted.any(|m| state.rows.iter().all(|row| row.id != m.event))

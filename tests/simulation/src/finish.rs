@@ -229,7 +229,7 @@ impl Run {
             let withheld = self.world.devices[on].line.has_withheld();
             let unheard = |m: &&Msg| withheld && m.deleted && seen.contains(&m.id);
             let rows = self.world.model.of_channel(channel).filter(|m| m.is_row());
-            // One that arrived with an earlier time while nobody looked may lie inside what a device kept (see the README).
+            // One that arrived late while nobody looked may lie inside what a device kept (see the README).
             let missed = |m: &&Msg| m.late && !seen.contains(&m.id);
             let mut rows: Vec<_> = rows.filter(|m| (!m.deleted || unheard(m)) && !missed(m)).collect();
             rows.sort_by_key(|m| (m.at, std::cmp::Reverse(m.event)));

@@ -60,7 +60,7 @@ pub struct Msg {
     pub mention: bool,
     pub quiet: bool,
     pub deleted: bool,
-    /// It arrived with a time that lay in the past.
+    /// It arrived when the channel had one that stands after it: dated in the past, or of the same second.
     pub late: bool,
 }
 

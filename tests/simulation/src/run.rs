@@ -139,7 +139,11 @@ impl Run {
         let setup = |why: anyhow::Error| ("setup", format!("{why:#}"));
         match step {
             Step::Advance(ms) => self.advance(*ms).await,
-            Step::Post(post) => drop(self.world.post(post, false).map_err(setup)?),
+            Step::Post(post) => {
+                if self.world.post(post, false).map_err(setup)? {
+                    self.ledger.posted(post.id, post.channel);
+                }
+            }
             Step::Delete(id) => drop(self.world.delete(*id).map_err(setup)?),
             Step::Edit(id) => drop(self.world.edit(*id).map_err(setup)?),
             Step::React(id) => drop(self.world.react(*id).map_err(setup)?),

@@ -1,5 +1,6 @@
 //! The world of a run: relay, people, channels, devices, time, and the model beside it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -224,7 +225,7 @@ impl World {
             mention: post.mention,
             quiet: post.quiet,
             deleted: false,
-            late: !history && post.age > 0,
+            late: !history && self.model.of_channel(post.channel).any(|m| (m.at, Reverse(m.event)) > (at, Reverse(id))),
         };
         self.model.messages.insert(post.id, msg);
         self.numbers.insert(id, post.id);

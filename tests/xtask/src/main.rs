@@ -179,6 +179,8 @@ enum Suite {
     Android,
     /// The Swift package over the library.
     Swift,
+    /// The iOS app: its kit, and on Linux its views against declarations.
+    Ios,
     /// Scenario files through the Kotlin layer.
     ThroughKotlin,
     /// Scenario files through the Swift layer.
@@ -195,6 +197,7 @@ impl Suite {
             Self::Kotlin => "kotlin",
             Self::Android => "android",
             Self::Swift => "swift",
+            Self::Ios => "ios",
             Self::ThroughKotlin => "through-kotlin",
             Self::ThroughSwift => "through-swift",
             Self::Phones => "phones",
@@ -208,6 +211,7 @@ impl Suite {
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
             Self::Android => android::test(root),
             Self::Swift => swift::test(root, swift::BINDINGS),
+            Self::Ios => swift::app(root),
             Self::ThroughKotlin => through::test(root, Language::Kotlin),
             Self::ThroughSwift => through::test(root, Language::Swift),
             Self::Phones => phones::test(root),

@@ -116,6 +116,15 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     Ok(all)
 }
 
+/// Runs the tests of the app for iOS. Where there is SwiftUI itself, Xcode builds its views (`.github/workflows/ios.yml`).
+pub(crate) fn app(root: &Path) -> anyhow::Result<Tally> {
+    let mut tally = test(root, "ios")?;
+    if cfg!(target_os = "linux") {
+        tally.add(&test(root, "ios/check")?);
+    }
+    Ok(tally)
+}
+
 /// Runs the tests of a package.
 pub(crate) fn test(root: &Path, package: &str) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();

@@ -31,7 +31,7 @@ import Waggle
             try await session.start()
             self.session = session
             lifecycle = SessionLifecycle(session: session)
-            // Counts once what is unread; what goes wrong shows in the session's connectivity.
+            // Counts what is unread. If it cannot, the counts say so themselves.
             try? await session.ensure()
         } catch {
             failure = error.failure
