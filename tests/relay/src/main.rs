@@ -40,6 +40,9 @@ struct Args {
     /// Fill it with a lived-in community, and let things happen there.
     #[arg(long)]
     seed_community: bool,
+    /// Let its talk end at this moment (seconds since 1970) instead of now: the same moment gives the same events.
+    #[arg(long, requires = "seed_community")]
+    seed_at: Option<u64>,
     /// Seconds between arrivals in the seeded community; 0 for none.
     #[arg(long, default_value_t = 20)]
     activity: u64,
@@ -107,8 +110,9 @@ async fn main() -> anyhow::Result<()> {
         _ => args.listen.clone(),
     };
     let relay = Relay::open(config(&args, host.clone()))?;
+    let talk_ends = args.seed_at.unwrap_or_else(now);
     let community =
-        if args.seed_community { Some(seed_community(&relay, now()).context("cannot seed")?) } else { None };
+        if args.seed_community { Some(seed_community(&relay, talk_ends).context("cannot seed")?) } else { None };
     introduce(&host, &relay, community.as_ref())?;
     if let Some(community) = community.as_ref().filter(|_| args.activity > 0) {
         tokio::spawn(arrivals(relay.clone(), community.live(), args.activity));

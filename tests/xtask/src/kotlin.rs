@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,15 @@ const BENCH: [&str; 4] = ["-P", "bench", "test-compile", "exec:exec"];
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
+/// A screen in memory, and the part of the JDK that opens windows (libGL comes with it).
+const FOR_WINDOWS: [Tool; 3] =
+    [("xvfb-run", "--help", "xvfb"), ("xauth", "version", "xauth"), ("ls", JDK_WINDOWS, "openjdk-17-jre")];
+const JDK_WINDOWS: &str = if cfg!(target_arch = "aarch64") {
+    "/usr/lib/jvm/java-17-openjdk-arm64/lib/libawt_xawt.so"
+} else {
+    "/usr/lib/jvm/java-17-openjdk-amd64/lib/libawt_xawt.so"
+};
+
 /// Seconds after which a module's tests are given up, so that a test that hangs is a failure.
 const LIMIT_S: u32 = 1200;
 
@@ -41,6 +51,10 @@ pub(crate) struct Module {
     native: PathBuf,
     relay: PathBuf,
     generated: PathBuf,
+    /// What Maven is told beside where things are.
+    options: Vec<String>,
+    /// Whether its tests open windows: they get a screen in memory.
+    windows: bool,
     generated_through: PathBuf,
 }
 
@@ -58,6 +72,8 @@ impl Module {
             native: native.loaded.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
+            options: vec![],
+            windows: false,
             generated_through: native.target()?.join("bindings/through/kotlin"),
         })
     }
@@ -103,7 +119,13 @@ impl Module {
 
     /// Where things are is told as properties, which the module's `pom.xml` has defaults for.
     fn command(&self, offline: bool) -> Command {
-        let mut command = Command::new("mvn");
+        let mut command = if self.windows {
+            let mut screen = Command::new("xvfb-run");
+            screen.args(["--auto-servernum", "--server-args=-screen 0 1280x1024x24", "mvn"]);
+            screen
+        } else {
+            Command::new("mvn")
+        };
         command.args(["-q", "-B", "-ntp", "-Dstyle.color=never"]).arg("-f").arg(&self.project);
         for (name, path) in [
             ("waggle.root", &self.root),
@@ -115,6 +137,7 @@ impl Module {
         ] {
             command.arg(format!("-D{name}={}", path.display()));
         }
+        command.args(&self.options);
         command.arg(format!("-Dsurefire.timeout={LIMIT_S}"));
         if offline {
             command.arg("--offline");
@@ -156,10 +179,21 @@ fn projects(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Runs the tests of a module.
 pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
-    let module = Module::prepare(root, module, &native::build(root)?)?;
+    run_tests(&Module::prepare(root, module, &native::build(root)?)?)
+}
+
+/// Runs the tests of a module that opens windows, with options of Maven's own.
+pub(crate) fn test_windows(root: &Path, module: &str, options: Vec<String>) -> anyhow::Result<Tally> {
+    setup::tools(&FOR_WINDOWS).context("a screen in memory is not to be had")?;
+    run_tests(&Module { options, windows: true, ..Module::prepare(root, module, &native::build(root)?)? })
+}
+
+fn run_tests(module: &Module) -> anyhow::Result<Tally> {
     let reports = module.build.join("surefire-reports");
-    if reports.exists() {
-        fs::remove_dir_all(&reports)?;
+    for old in iter::once(reports.clone()).chain(compiled_tests(&module.build)?) {
+        if old.exists() {
+            fs::remove_dir_all(&old)?;
+        }
     }
     let fine = module.maven("test")?;
     let mut tally = if reports.is_dir() { read_reports(&reports)? } else { Tally::default() };
@@ -168,6 +202,14 @@ pub(crate) fn test(root: &Path, module: &str) -> anyhow::Result<Tally> {
         tally.note = "it did not build, or did not come to its end".into();
     }
     Ok(tally.of_at_least_one())
+}
+
+/// Folders of compiled tests: the compiler leaves the class of a test whose source is gone, and it would be run.
+fn compiled_tests(build: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !build.exists() {
+        return Ok(vec![]);
+    }
+    fs::read_dir(build)?.map(|module| Ok(module?.path().join("test-classes"))).collect()
 }
 
 /// Compiles the module of the bindings and says where its classes are.

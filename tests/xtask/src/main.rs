@@ -4,6 +4,7 @@
 //! another, prints a line per suite and, alone on the last line, `N passed, N failed`. A suite is a variant of [`Suite`]; one
 //! that does not exist is not listed. `cargo xtask bench` measures the promises about speed and size.
 
+mod android;
 mod bench;
 mod bindings;
 mod bounds;
@@ -19,6 +20,7 @@ mod packages;
 mod phones;
 mod rust;
 mod scenarios;
+mod screenshots;
 mod setup;
 mod swift;
 mod tally;
@@ -96,6 +98,8 @@ enum Command {
         #[arg(long)]
         url: Option<String>,
     },
+    /// Takes the pictures of the Android app and of the terminal reader anew.
+    Screenshots,
     /// Gets every rule wrong once and sees that a test fails.
     Mutants {
         /// Only mutants of this rule, or with this text.
@@ -176,6 +180,8 @@ enum Suite {
     Scenarios,
     /// The Kotlin module over the library, on the JVM.
     Kotlin,
+    /// The Android app over the library, under Robolectric.
+    Android,
     /// The Swift package over the library.
     Swift,
     /// The iOS app: its kit, and on Linux its views against declarations.
@@ -197,6 +203,7 @@ impl Suite {
             Self::Instructions => "instructions",
             Self::Scenarios => "scenarios",
             Self::Kotlin => "kotlin",
+            Self::Android => "android",
             Self::Swift => "swift",
             Self::Ios => "ios",
             Self::ThroughKotlin => "through-kotlin",
@@ -212,6 +219,7 @@ impl Suite {
             Self::Instructions => instructions::test(root),
             Self::Scenarios => scenarios::run(root),
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
+            Self::Android => android::test(root),
             Self::Swift => swift::test(root, swift::BINDINGS),
             Self::Ios => swift::app(root),
             Self::ThroughKotlin => through::test(root, Language::Kotlin),
@@ -245,6 +253,7 @@ fn main() -> ExitCode {
         }
         Command::Through { language, arguments } => through::run(&root(), language, &arguments, say),
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
+        Command::Screenshots => screenshots::take(&root()),
         Command::Mutants { only } => mutants::run(&root(), only.as_deref()),
         Command::Fuzz { target, executions, seconds } => fuzz::run(&root(), target.as_deref(), executions, seconds),
         Command::Deny => deny::run(&root()),

@@ -1,6 +1,8 @@
 //! A reader in virtual time: the real session on a seeded embedded relay, drawn into memory.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "test support")]
 
+mod svg;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -159,9 +161,13 @@ impl Reader {
         self.embedded.relay.admin().accept(event, &Bring::default()).unwrap().unwrap();
     }
 
-    /// Compares the screen with its snapshot.
+    /// Compares the screen with its snapshot. `WAGGLE_PICTURES` names a folder that gets a picture of it, too.
     pub(crate) fn expect(&mut self, name: &str) {
         self.draw();
+        if let Some(folder) = std::env::var_os("WAGGLE_PICTURES") {
+            let file = PathBuf::from(folder).join(format!("{name}.svg"));
+            std::fs::write(file, svg::drawn(self.terminal.backend().buffer())).unwrap();
+        }
         let seen = picture(self.terminal.backend().buffer());
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("snapshots").join(format!("{name}.txt"));
         if std::env::var_os("WAGGLE_UPDATE_SNAPSHOTS").is_some() {
