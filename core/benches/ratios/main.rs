@@ -4,7 +4,8 @@
 //! interleaved with F1 round by round on one thread, by the thread's CPU clock (the wall clock only where a disk is part of the promise),
 //! and the minimum over all rounds counts: absolute times drift, ratios inside one run hold. A line a promise: number, name, ratio, limit.
 //!
-//! `cargo bench -p waggle --bench ratios -- P1 P4` runs those alone. Exits non-zero past a limit.
+//! `cargo bench -p waggle --bench ratios -- P1 P4` runs those alone. Exits non-zero past a limit. `-- F1` only says how many
+//! microseconds F1(123) takes, for what is measured in other processes (P16). P15 to P17 and P20 are `cargo xtask bench`'s.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -125,6 +126,7 @@ const CASES: &[Case] = &[
     (&["P10"], durable::cipher_ratio),
     (&["P11"], durable::durable_mark),
     (&["P12"], paging::first_page),
+    (&["P13"], paging::cold_page),
     (&["P14"], counting::restore),
     (&["P18"], memory::peak),
     (&["P19"], counting::allocations_per_event),
@@ -132,6 +134,10 @@ const CASES: &[Case] = &[
 
 fn main() -> ExitCode {
     if memory::is_child() {
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args().any(|argument| argument == "F1") {
+        println!("F1 microseconds {:.1}", paging::f1_microseconds());
         return ExitCode::SUCCESS;
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| a.starts_with('P')).collect();

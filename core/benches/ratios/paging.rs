@@ -1,6 +1,7 @@
-//! P1 to P4 and P12: pages of a channel.
+//! P1 to P4, P12 and P13: pages of a channel; and F1 by itself.
 
 use waggle::clock::{Millis, Now};
+use waggle::event::kept::{KeptNext, KeptPage};
 use waggle::event::{Event, FoldFacts, SharedEvent, Verifier};
 use waggle::ids::{ChannelId, EventId, PublicKey};
 use waggle::relay::protocol;
@@ -113,6 +114,20 @@ pub(crate) fn seen_again() -> Vec<Line> {
     vec![Line { promise: "P4", name: "signature_checks_of_seen_events", ratio: again as f64, limit: 0.0 }]
 }
 
+/// A page as the store keeps it.
+fn kept(page: &Page) -> KeptPage {
+    let verifier = Verifier::new();
+    let events: Vec<SharedEvent> = page.events.iter().map(|e| verifier.event(&e.json).unwrap()).collect();
+    let of = |pick: fn(&Event) -> bool| events.iter().filter(|e| pick(e)).cloned().collect::<Vec<_>>();
+    KeptPage {
+        row_mode: false,
+        next: KeptNext::End,
+        rows: of(|e| e.kind == 9),
+        changes: of(|e| matches!(e.kind, 7 | 40003)),
+        summaries: of(|e| e.kind == 39005),
+    }
+}
+
 /// P12: open the store → first 50-row page, verified, handed out; warm. The limit is 1.25 F1 of the page and one millisecond, so the
 /// ratio is of what remains after that millisecond. Wall clock, as a disk is part of it.
 pub(crate) fn first_page() -> Vec<Line> {
@@ -120,15 +135,7 @@ pub(crate) fn first_page() -> Vec<Line> {
     let path = dir.path().join("cache.sqlite");
     let page = Page::new(50, Authors::Thirty, "kept");
     let verifier = Verifier::new();
-    let events: Vec<SharedEvent> = page.events.iter().map(|e| verifier.event(&e.json).unwrap()).collect();
-    let of = |pick: fn(&Event) -> bool| events.iter().filter(|e| pick(e)).cloned().collect::<Vec<_>>();
-    let kept = waggle::event::kept::KeptPage {
-        row_mode: false,
-        next: waggle::event::kept::KeptNext::End,
-        rows: of(|e| e.kind == 9),
-        changes: of(|e| matches!(e.kind, 7 | 40003)),
-        summaries: of(|e| e.kind == 39005),
-    };
+    let kept = kept(&page);
     {
         let mut cache = Cache::open(&path).unwrap();
         let part = cache.partition("relay.example", &page.relay).unwrap();
@@ -151,4 +158,54 @@ pub(crate) fn first_page() -> Vec<Line> {
     let best = minima(ROUNDS, &mut [&mut || time(|| page.verify_one_by_one()), &mut open]);
     let after = best[1].saturating_sub(1_000_000) as f64;
     vec![Line { promise: "P12", name: "first_page_from_the_store", ratio: after / best[0] as f64, limit: 1.25 }]
+}
+
+/// Bytes this thread has read so far, from the operating system's cache or from the disk alike: a cold cache reads them all from the disk.
+fn bytes_read() -> Option<u64> {
+    let account = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    account.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
+}
+
+/// P13: pages of the database read from opening it to the first page of a channel, with 299 other channels and a thousand events in it. Only
+/// Linux counts what a thread reads. (`store::cache::tests` holds the same.)
+pub(crate) fn cold_page() -> Vec<Line> {
+    const PAGE: f64 = 16_384.0;
+    if bytes_read().is_none() {
+        return Vec::new();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cache.sqlite");
+    let page = Page::new(50, Authors::Thirty, "cold");
+    let kept = kept(&page);
+    let asked = crate::counting::channel(150);
+    {
+        let mut cache = Cache::open(&path).unwrap();
+        let part = cache.partition("relay.example", &page.relay).unwrap();
+        for n in 0..300 {
+            cache.put_pages(part, crate::counting::channel(n), None, std::slice::from_ref(&kept)).unwrap();
+        }
+        let events: Vec<_> = (0..1_000).map(|n| crate::counting::message(n, 300, "cold")).collect();
+        cache.put_events(part, cache::Class::Evidence, &crate::counting::verified(&events)).unwrap();
+        cache.close().unwrap();
+    }
+    let before = bytes_read().unwrap();
+    let mut cache = Cache::open(&path).unwrap();
+    let part = cache.partition("relay.example", &page.relay).unwrap();
+    let head = cache.load_head(part, asked, None).unwrap().unwrap();
+    let read = bytes_read().unwrap() - before;
+    assert_eq!(cache::verify(&[head], &Verifier::new())[0].rows.len(), 50);
+    vec![Line { promise: "P13", name: "database_pages_of_a_cold_start", ratio: read as f64 / PAGE, limit: 40.0 }]
+}
+
+/// F1(123): what the promises that are measured in other processes are held against.
+pub(crate) fn f1_microseconds() -> f64 {
+    let page = Page::new(ROWS, Authors::Thirty, "yardstick");
+    let mut verify = || {
+        time(|| {
+            for e in page.events.iter().take(ROWS) {
+                secp256k1::SECP256K1.verify_schnorr(&e.sig, &e.id.0, &e.key).unwrap();
+            }
+        })
+    };
+    minima(ROUNDS, &mut [&mut verify])[0] as f64 / 1_000.0
 }

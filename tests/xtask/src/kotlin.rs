@@ -22,6 +22,10 @@ use crate::tally::Tally;
 pub(crate) const BINDINGS: &str = "bindings/kotlin/reactor.xml";
 /// The module that apps take, as Maven builds it.
 const SHIPPED: &str = "waggle";
+/// That module alone.
+pub(crate) const SHIPPED_PROJECT: &str = "bindings/kotlin/pom.xml";
+/// Compiles and runs the module's bench.
+const BENCH: [&str; 4] = ["-P", "bench", "test-compile", "exec:exec"];
 
 const FOR_MAVEN: [Tool; 2] = [("javac", "--version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
 
@@ -65,7 +69,7 @@ impl Module {
             root: root.to_owned(),
             build: native.target()?.join("maven").join(folder_name(module)),
             project,
-            native: native.folder.clone(),
+            native: native.loaded.clone(),
             relay: native.relay.clone(),
             generated: generated.kotlin,
             options: vec![],
@@ -76,11 +80,27 @@ impl Module {
 
     /// Runs Maven up to a phase; what it says is shown if it fails. Says whether it succeeded.
     pub(crate) fn maven(&self, phase: &str) -> anyhow::Result<bool> {
-        let mark = self.mark(phase)?;
+        let (fine, said) = self.run(&[phase], &[])?;
+        if !fine {
+            said.iter().for_each(|line| say(line));
+        }
+        Ok(fine)
+    }
+
+    /// Runs the module's bench, which is told how many microseconds F1(123) takes. Answers whether it succeeded, and what it said.
+    pub(crate) fn bench(&self, f1: f64) -> anyhow::Result<(bool, Vec<String>)> {
+        self.run(&BENCH, &[format!("-Dwaggle.bench.f1={f1}")])
+    }
+
+    /// Runs Maven with the goals, and properties that change nothing about what it needs for them.
+    fn run(&self, goals: &[&str], properties: &[String]) -> anyhow::Result<(bool, Vec<String>)> {
+        let mark = self.mark(goals)?;
         let mut said = vec![];
         let mut run = |offline: bool| {
             said.clear();
-            let fine = lines(self.command(phase, offline), |line| said.push(line.to_owned()))?;
+            let mut command = self.command(offline);
+            command.args(properties).args(goals);
+            let fine = lines(command, |line| said.push(line.to_owned()))?;
             anyhow::Ok((fine, said.iter().any(|line| line.contains("offline"))))
         };
         let known = mark.is_file();
@@ -93,14 +113,12 @@ impl Module {
         }
         if fine {
             fs::write(&mark, "")?;
-        } else {
-            said.iter().for_each(|line| say(line));
         }
-        Ok(fine)
+        Ok((fine, said))
     }
 
     /// Where things are is told as properties, which the module's `pom.xml` has defaults for.
-    fn command(&self, phase: &str, offline: bool) -> Command {
+    fn command(&self, offline: bool) -> Command {
         let mut command = if self.windows {
             let mut screen = Command::new("xvfb-run");
             screen.args(["--auto-servernum", "--server-args=-screen 0 1280x1024x24", "mvn"]);
@@ -124,14 +142,14 @@ impl Module {
         if offline {
             command.arg("--offline");
         }
-        command.arg(phase).current_dir(&self.root);
+        command.current_dir(&self.root);
         command
     }
 
-    /// The file that says that everything these modules need for the phase is there.
-    fn mark(&self, phase: &str) -> anyhow::Result<PathBuf> {
+    /// The file that says that everything these modules need for the goals is there.
+    fn mark(&self, goals: &[&str]) -> anyhow::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
-        phase.hash(&mut hasher);
+        goals.join(" ").hash(&mut hasher);
         for project in projects(self.project.parent().context("a project without a folder")?)? {
             fs::read(project)?.hash(&mut hasher);
         }

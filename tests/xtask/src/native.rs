@@ -11,6 +11,8 @@ use crate::rust::{cargo, lines};
 pub(crate) struct Native {
     /// The folder with the library and the programs; also that of the running program.
     pub(crate) folder: PathBuf,
+    /// The folder of the library that other languages load: the same, unless one built for release is measured.
+    pub(crate) loaded: PathBuf,
     /// The test relay's program.
     pub(crate) relay: PathBuf,
     /// The generator's program.
@@ -27,8 +29,19 @@ impl Native {
 
     /// The library of an exported crate.
     pub(crate) fn library(&self, name: &str) -> anyhow::Result<PathBuf> {
-        there(self.folder.join(format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX)))
+        library_in(&self.folder, name)
     }
+}
+
+/// The library of an exported crate in a folder of what was built.
+pub(crate) fn library_in(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    there(folder.join(format!("{}{name}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX)))
+}
+
+/// The target directory, in which this program is.
+pub(crate) fn target() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    Ok(here.ancestors().nth(2).context("this program is in no target directory")?.to_owned())
 }
 
 fn there(path: PathBuf) -> anyhow::Result<PathBuf> {
@@ -51,6 +64,7 @@ pub(crate) fn build(root: &Path) -> anyhow::Result<Native> {
         relay: program("waggle-test-relay")?,
         bindgen: program("waggle-bindgen")?,
         build_id: build_id.context("cargo did not say which build of waggle-ffi this is")?,
+        loaded: folder.clone(),
         folder,
     })
 }

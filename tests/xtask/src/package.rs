@@ -26,19 +26,19 @@ const FOR_PACKAGES: [Tool; 2] = [("zip", "-v", "zip"), ("readelf", "--version", 
 const APPLE: &str = "bindings/package/apple";
 const ANDROID: &str = "bindings/package/android";
 const SWIFT: &str = "bindings/swift/Sources";
-const XCFRAMEWORK: &str = "WaggleFFI.xcframework";
+pub(crate) const XCFRAMEWORK: &str = "WaggleFFI.xcframework";
 /// The largest page of current Android devices.
 const PAGE: u64 = 16384;
 
 /// A library of an XCFramework: identifier, processors, and the variant of the platform.
-struct Slice {
-    identifier: &'static str,
+pub(crate) struct Slice {
+    pub(crate) identifier: &'static str,
     platform: &'static str,
     variant: Option<&'static str>,
     architectures: &'static [&'static str],
 }
 
-const SLICES: [Slice; 3] = [
+pub(crate) const SLICES: [Slice; 3] = [
     Slice { identifier: "ios-arm64", platform: "ios", variant: None, architectures: &["arm64"] },
     Slice {
         identifier: "ios-arm64_x86_64-simulator",
@@ -50,7 +50,7 @@ const SLICES: [Slice; 3] = [
 ];
 
 /// Android's folders of libraries.
-const ABIS: [&str; 3] = ["arm64-v8a", "armeabi-v7a", "x86_64"];
+pub(crate) const ABIS: [&str; 3] = ["arm64-v8a", "armeabi-v7a", "x86_64"];
 
 /// What is packaged, and from which libraries.
 pub(crate) struct Options {
@@ -60,8 +60,15 @@ pub(crate) struct Options {
     pub(crate) url: Option<String>,
 }
 
-/// Assembles what Xcode takes.
-pub(crate) fn apple(root: &Path, options: &Options) -> anyhow::Result<bool> {
+impl Options {
+    /// How hard archives are pressed: a placeholder is large, and nobody downloads it.
+    fn effort(&self) -> &'static str {
+        if self.libraries.is_some() { "-9" } else { "-1" }
+    }
+}
+
+/// Assembles what Xcode takes, and says in which folder it is.
+pub(crate) fn apple(root: &Path, options: &Options) -> anyhow::Result<PathBuf> {
     let (native, generated, out) = prepare(root, "apple", options)?;
     let placeholder = native.folder.join("libwaggle_ffi.a");
     let library =
@@ -79,30 +86,31 @@ pub(crate) fn apple(root: &Path, options: &Options) -> anyhow::Result<bool> {
     }
     fs::write(framework.join("Info.plist"), information())?;
     let archive = out.join(format!("{XCFRAMEWORK}.zip"));
-    zip(&out, &[XCFRAMEWORK], &archive)?;
+    zip(&out, &[XCFRAMEWORK], &archive, options.effort())?;
     let checksum = checksum(&archive)?;
     let package = out.join("package");
     fs::create_dir_all(&package)?;
     let binary = match &options.url {
         Some(url) => format!("url: \"{url}\",\n            checksum: \"{checksum}\""),
         None => {
-            copy_all(&framework, &package.join(XCFRAMEWORK))?;
+            // The same files under a second name: the libraries are large.
+            copy_all(&framework, &package.join(XCFRAMEWORK), &|from, to| Ok(fs::hard_link(from, to)?))?;
             format!("path: \"{XCFRAMEWORK}\"")
         }
     };
     let manifest = fs::read_to_string(root.join(APPLE).join("Package.swift"))?.replace("@BINARY@", &binary);
     fs::write(package.join("Package.swift"), manifest)?;
     for module in ["Waggle", "WaggleFakes", "WaggleGenerated"] {
-        copy_all(&root.join(SWIFT).join(module), &package.join("Sources").join(module))?;
+        copy_all(&root.join(SWIFT).join(module), &package.join("Sources").join(module), &copy)?;
     }
     copy(&root.join(APPLE).join("PrivacyInfo.xcprivacy"), &package.join("Sources/Waggle/PrivacyInfo.xcprivacy"))?;
     say(&format!("{} (checksum {checksum})", archive.display()));
     say(&format!("{}", package.display()));
-    Ok(true)
+    Ok(out)
 }
 
-/// Assembles what Gradle takes.
-pub(crate) fn android(root: &Path, options: &Options) -> anyhow::Result<bool> {
+/// Assembles what Gradle takes, and says in which folder it is.
+pub(crate) fn android(root: &Path, options: &Options) -> anyhow::Result<PathBuf> {
     let (native, _, out) = prepare(root, "android", options)?;
     let classes = kotlin::classes(root, &native)?;
     let aar = out.join("aar");
@@ -128,17 +136,22 @@ pub(crate) fn android(root: &Path, options: &Options) -> anyhow::Result<bool> {
         metadata.join("aar-metadata.properties"),
         "aarFormatVersion=1.0\naarMetadataVersion=1.0\nminCompileSdk=34\n",
     )?;
-    zip(&classes, &["."], &aar.join("classes.jar"))?;
-    let version = version();
-    let place = out.join("repository/org/waggle/waggle-android").join(version);
-    fs::create_dir_all(&place)?;
-    let archive = place.join(format!("waggle-android-{version}.aar"));
-    zip(&aar, &["."], &archive)?;
+    zip(&classes, &["."], &aar.join("classes.jar"), options.effort())?;
+    let (version, archive) = (version(), archive(&out));
+    let place = archive.parent().context("an archive without a folder")?;
+    fs::create_dir_all(place)?;
+    zip(&aar, &["."], &archive, options.effort())?;
     let pom = fs::read_to_string(root.join(ANDROID).join("pom.xml"))?.replace("@VERSION@", version);
     fs::write(place.join(format!("waggle-android-{version}.pom")), pom)?;
     fs::write(place.join(format!("waggle-android-{version}.aar.sha256")), checksum(&archive)?)?;
     say(&format!("org.waggle:waggle-android:{version} in {}", out.join("repository").display()));
-    Ok(true)
+    Ok(out)
+}
+
+/// The AAR in the Maven repository of a folder.
+pub(crate) fn archive(out: &Path) -> PathBuf {
+    let version = version();
+    out.join("repository/org/waggle/waggle-android").join(version).join(format!("waggle-android-{version}.aar"))
 }
 
 /// Generates the code and makes an empty folder for the outcome.
@@ -158,7 +171,7 @@ fn prepare(root: &Path, kind: &str, options: &Options) -> anyhow::Result<(Native
     Ok((native, generated, out))
 }
 
-fn version() -> &'static str {
+pub(crate) fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
@@ -218,16 +231,22 @@ fn alignments(headers: &str) -> Vec<u64> {
 }
 
 /// Packs files of a folder. The same files give the same archive: names in order, no owners, one time.
-fn zip(folder: &Path, names: &[&str], archive: &Path) -> anyhow::Result<()> {
+fn zip(folder: &Path, names: &[&str], archive: &Path, effort: &str) -> anyhow::Result<()> {
     let script = "find \"$@\" -type f -exec touch -h -t 202001010000 {} + && find \"$@\" -type f | LC_ALL=C sort | \
-                  zip -q -X -D \"$archive\" -@";
+                  zip -q -X -D \"$effort\" \"$archive\" -@";
     let mut command = Command::new("sh");
-    command.args(["-c", script, "zip"]).args(names).env("archive", archive).env("TZ", "UTC").current_dir(folder);
+    command
+        .args(["-c", script, "zip"])
+        .args(names)
+        .env("archive", archive)
+        .env("effort", effort)
+        .env("TZ", "UTC")
+        .current_dir(folder);
     setup::quietly(command, "zip")
 }
 
 /// SHA-256, which is also what Swift's package manager compares.
-fn checksum(file: &Path) -> anyhow::Result<String> {
+pub(crate) fn checksum(file: &Path) -> anyhow::Result<String> {
     use sha2::{Digest as _, Sha256};
     let hash = Sha256::digest(fs::read(file)?);
     Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -238,14 +257,15 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn copy_all(from: &Path, to: &Path) -> anyhow::Result<()> {
+/// Does so with all files of a folder and of those below it.
+fn copy_all(from: &Path, to: &Path, one: &dyn Fn(&Path, &Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
         let (path, to) = {
             let entry = entry?;
             (entry.path(), to.join(entry.file_name()))
         };
-        if path.is_dir() { copy_all(&path, &to)? } else { copy(&path, &to)? }
+        if path.is_dir() { copy_all(&path, &to, one)? } else { one(&path, &to)? }
     }
     Ok(())
 }

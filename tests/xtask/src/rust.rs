@@ -1,4 +1,4 @@
-//! The workspace's own tests and the ratio bench.
+//! The workspace's own tests.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -35,10 +35,20 @@ fn hand_over(output: impl Read, mut line: impl FnMut(&str)) -> anyhow::Result<()
     Ok(())
 }
 
-/// The cargo that runs this program, in the workspace.
+/// What cargo tells a program it runs of the package that is in.
+const OF_A_PACKAGE: [&str; 5] =
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+
+/// The cargo that runs this program, in the workspace, as if it were called by hand. Build scripts (that of `ring`) run again when what
+/// cargo told this program is different, and then most of the workspace is compiled again after every change between the two.
 pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root);
+    for (name, _) in std::env::vars_os() {
+        if OF_A_PACKAGE.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
@@ -107,25 +117,18 @@ pub(crate) fn simulate(root: &Path, runs: u64, from: u64, jobs: Option<usize>) -
     lines(command, say)
 }
 
-/// `cargo bench` of the ratios. Without arguments, or when it is named, also P17, which takes a session and a relay: the reader measures it.
-pub(crate) fn bench(root: &Path, arguments: &[String]) -> anyhow::Result<bool> {
-    let is_wanted = |promise: &str| {
-        let mut named = arguments.iter().filter(|argument| argument.starts_with('P')).peekable();
-        named.peek().is_none() || named.any(|argument| argument == promise)
-    };
-    let mut command = cargo(root, &["bench", "-p", "waggle", "--bench", "ratios", "--"]);
-    command.args(arguments);
-    let mut fine = lines(command, say)?;
-    if is_wanted("P17") {
-        let reader = cargo(root, &["run", "--release", "--quiet", "-p", "waggle-reader", "--", "--bench-waits"]);
-        fine &= lines(reader, say)?;
-    }
-    Ok(fine)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_is_not_told_of_this_package() {
+        let command = cargo(Path::new("."), &["--version"]);
+        let removed = |name: &str| command.get_envs().any(|(n, value)| n == name && value.is_none());
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_none() || removed("CARGO_MANIFEST_DIR"));
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_none() || removed("CARGO_PKG_NAME"));
+        assert!(!removed("PATH"));
+    }
 
     #[test]
     fn only_failures_are_shown() {

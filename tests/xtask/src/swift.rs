@@ -57,7 +57,7 @@ impl Toolchain {
         let variables = [
             ("WAGGLE_TEST_RELAY", native.relay.as_path()),
             ("WAGGLE_ROOT", root),
-            ("WAGGLE_NATIVE", native.folder.as_path()),
+            ("WAGGLE_NATIVE", native.loaded.as_path()),
         ];
         match self {
             Self::System => {
@@ -87,12 +87,22 @@ fn major_version(text: &str) -> Option<u32> {
 
 /// Runs `swift` for a package of the work tree, with the library and the generated code in place.
 pub(crate) fn run(root: &Path, package: &str, arguments: &[String], line: impl FnMut(&str)) -> anyhow::Result<bool> {
+    run_over(root, package, &native::build(root)?, arguments, line)
+}
+
+/// The same, over a library that was built already.
+pub(crate) fn run_over(
+    root: &Path,
+    package: &str,
+    native: &Native,
+    arguments: &[String],
+    line: impl FnMut(&str),
+) -> anyhow::Result<bool> {
     let folder = root.join(package);
     ensure!(folder.join("Package.swift").is_file(), "{package} is no Swift package");
     let toolchain = Toolchain::find()?;
-    let native = native::build(root)?;
-    bindings::generate(root, &native)?;
-    all_lines(toolchain.command(root, &folder, &native, &complete(package, &native, arguments)?), line)
+    bindings::generate(root, native)?;
+    all_lines(toolchain.command(root, &folder, native, &complete(package, native, arguments)?), line)
 }
 
 /// Adds where to build and what to link to arguments of a subcommand that builds.
@@ -103,7 +113,7 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     let target = native.target()?;
     let scratch: PathBuf = target.join("swift").join(package.replace('/', "-"));
     // The runner's library contains the bindings and is loaded in their place.
-    let folder = if package == through::SWIFT { through::folder(native) } else { native.folder.clone() };
+    let folder = if package == through::SWIFT { through::folder(native) } else { native.loaded.clone() };
     let library = folder.display().to_string();
     let mut all = vec![first.clone(), "--scratch-path".into(), scratch.display().to_string()];
     let mut linker = vec![format!("-L{library}"), "-rpath".into(), library];
