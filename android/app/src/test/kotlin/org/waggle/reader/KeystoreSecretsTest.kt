@@ -41,8 +41,8 @@ class KeystoreSecretsTest {
     fun `what was changed or moved is damaged`() {
         secrets.put("s", "a", secret)
         val text = kept.getString("s/a", "")!!
-        kept.edit().putString("s/b", text).putString("s/c", "AAAA").putString("s/d", "no base64 %").commit()
-        listOf("b", "c", "d").forEach { name ->
+        kept.edit().putString("s/b", text).putString("s/c", "AAAA").putString("s/x", "no base64 %").commit()
+        listOf("b", "c", "x").forEach { name ->
             assertThrows(name, SecretStoreException.Damaged::class.java) { secrets.get("s", name) }
         }
     }
