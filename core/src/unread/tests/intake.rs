@@ -288,6 +288,16 @@ fn only_allowed_channels_are_evidence() {
     assert_eq!((world.counts("open"), world.unread.evidence().len()), (None, 0));
 }
 
+/// 3.2, step 5: every owner must be allowed, also a channel that a deletion names and none of its targets is in.
+#[test]
+fn a_deletion_that_names_a_channel_without_access_changes_nothing() {
+    let one = say("ada", "c", 10).sign();
+    let mut world = World::new(&["c"]);
+    world.intake(&[&one]);
+    world.intake(&[&say("ada", "elsewhere", 11).kind(5).about(&[&one.id]).sign()]);
+    assert_eq!((world.counts("c"), world.unread.evidence().len()), (Some((1, 0)), 1));
+}
+
 /// R8b, R8d and `unread.md` 3.4: what the cache kept counts at once, stale; structure reaches its thread mark.
 #[test]
 fn restored_evidence_is_stale_and_complete() {
