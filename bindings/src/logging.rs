@@ -12,10 +12,10 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 use tracing::field::{Field, Visit};
-use tracing_subscriber::filter::{FilterExt as _, filter_fn};
+use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer, Registry};
+use tracing_subscriber::{Layer, Registry};
 use waggle::clock::{Clock as _, SystemClock};
 
 use crate::errors::{ClientError, ViewError};
@@ -175,7 +175,7 @@ pub fn start_logging(levels: String) -> Result<(), ClientError> {
     const NO_LEVELS: waggle::error::Error = waggle::error::Error::InvalidArgument { what: "log levels" };
     // Libraries below name hosts in their own lines; only Waggle's are known to carry shapes.
     let own = || filter_fn(|line| line.target().starts_with("waggle"));
-    let filter = |levels: &str| EnvFilter::builder().parse(levels).map(|f| f.and(own())).map_err(|_| NO_LEVELS);
+    let filter = |levels: &str| levels.parse::<Targets>().map(|f| f.and(own())).map_err(|_| NO_LEVELS);
     let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> =
         vec![ToHub(SystemClock::new()).with_filter(filter(&levels)?).boxed()];
     if let Some(layer) = platform() {

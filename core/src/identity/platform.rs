@@ -124,6 +124,7 @@ pub fn platform_secrets() -> Result<KeyringSecrets, Error> {
 
 #[cfg(target_os = "linux")]
 fn open() -> Result<KeyringSecrets, Error> {
+    #[cfg(feature = "secret-service")]
     if let Ok(store) = zbus_secret_service_keyring_store::Store::new() {
         return Ok(KeyringSecrets::new(store, "Secret Service"));
     }

@@ -111,8 +111,9 @@ fn promise(number: &str, fine: bool, said: &[String]) -> anyhow::Result<bool> {
 /// P20: the library as a phone gets it, for this system's processor.
 fn size(root: &Path) -> anyhow::Result<bool> {
     let target = native::target()?;
-    let arguments = ["rustc", "--quiet", "--profile", "mobile", "-p", "waggle-ffi", "--crate-type", "cdylib"];
-    ensure!(lines(cargo(root, &arguments), say)?, "the library does not build for phones");
+    let mut command = cargo(root, &["rustc", "--quiet", "--profile", "mobile", "-p", "waggle-ffi"]);
+    command.args(["--crate-type", "cdylib", "--no-default-features"]);
+    ensure!(lines(command, say)?, "the library does not build for phones");
     let library = native::library_in(&target.join("mobile"), "waggle_ffi")?;
     let bytes = fs::metadata(&library)?.len();
     let kept = fs::read_to_string(root.join(SIZE)).with_context(|| format!("reading {SIZE}"))?;
