@@ -24,7 +24,7 @@ use crate::limits;
 
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
-/// Room for so many entries is made at first: what few blobs exceed.
+/// Room for so many entries is made at first: not a kilobyte, which allocators have at hand (P9).
 const ENTRIES: usize = 20;
 const PARTS: [&str; 3] = ["ov_s:", "ov_c:", "ov_b:"];
 
