@@ -118,6 +118,9 @@ impl MarkSource for Through {
     fn has_registers(&self) -> bool {
         false
     }
+    fn registered(&self) -> Vec<MarkKey> {
+        Vec::new()
+    }
 }
 
 /// P7: a channel with so many messages is read through the last of them, with so much held in all.

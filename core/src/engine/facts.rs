@@ -72,6 +72,10 @@ impl MarkSource for Marks<'_> {
     fn has_registers(&self) -> bool {
         !self.0.overrides().is_empty()
     }
+
+    fn registered(&self) -> Vec<MarkKey> {
+        self.0.overrides().keys().filter_map(mark_key).collect()
+    }
 }
 
 /// Authority and retention, for folding.

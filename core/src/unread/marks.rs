@@ -64,6 +64,8 @@ pub trait MarkSource {
     fn register(&self, key: MarkKey) -> Option<Register>;
     /// Whether there is any override register at all.
     fn has_registers(&self) -> bool;
+    /// The `Channel`, `Thread` and `Message` keys that have an override register; a blob bounds how many (`unread.md` 8.4).
+    fn registered(&self) -> Vec<MarkKey>;
 }
 
 /// A record in which nothing was ever read.
@@ -85,5 +87,9 @@ impl MarkSource for NoMarks {
 
     fn has_registers(&self) -> bool {
         false
+    }
+
+    fn registered(&self) -> Vec<MarkKey> {
+        Vec::new()
     }
 }

@@ -465,7 +465,31 @@ impl Unread {
                 }
             }
         }
+        self.overrides_reached(keys, ctx.marks);
         self.settle(Vec::new(), ctx);
+    }
+
+    /// An override holds as long as the frontiers around its key allow (`unread.md` 5.3): a channel's or thread's frontier can end one
+    /// of a thread or message in it, and no count need move for that.
+    fn overrides_reached(&mut self, keys: &[MarkKey], marks: &dyn MarkSource) {
+        if !marks.has_registers() {
+            return;
+        }
+        let home = |key: &MarkKey| match key {
+            MarkKey::Channel(id) => Some(*id),
+            MarkKey::Thread(root) => self.home_of(root),
+            _ => None,
+        };
+        let homes: HashSet<ChannelId> = keys.iter().filter_map(home).collect();
+        if homes.is_empty() {
+            return;
+        }
+        for key in marks.registered() {
+            let (MarkKey::Thread(id) | MarkKey::Message(id)) = key else { continue };
+            let Some(home) = self.home_of(&id).filter(|home| homes.contains(home)) else { continue };
+            let dirty = &mut self.projection.dirty;
+            if matches!(key, MarkKey::Thread(_)) { &mut dirty.threads } else { &mut dirty.messages }.push((home, id));
+        }
     }
 
     /// Any key may have changed, as after loading the record: everything is evaluated anew.
@@ -566,10 +590,16 @@ impl Unread {
 
     fn resolve(&mut self, msg: Msg, ctx: &Context<'_>) {
         let Some(message) = self.projection.message(msg) else { return };
-        if !message.facts.is_live || !message.facts.is_reply {
+        let (handle, to_place) = (message.handle, message.facts.is_live && message.facts.is_reply);
+        if message.register.is_some() {
+            // Another root has another frontier, which can end the message's override.
+            let place = (message.home, message.key.id);
+            self.projection.dirty.messages.push(place);
+        }
+        if !to_place {
             return;
         }
-        let Some(entry) = self.evidence.entry(message.handle) else { return };
+        let Some(entry) = self.evidence.entry(handle) else { return };
         let Some(channel) = entry.channel() else { return };
         let root = self.relevance.resolve(channel, entry.event(), &self.evidence);
         self.projection.set_thread(msg, root, ctx.marks);

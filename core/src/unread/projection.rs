@@ -45,7 +45,7 @@ pub(super) struct Message {
     pub(super) channel: u32,
     pub(super) thread: u32,
     frontier: i64,
-    register: Option<Box<Register>>,
+    pub(super) register: Option<Box<Register>>,
     pub(super) facts: Facts,
     pub(super) state: State,
     queued: bool,

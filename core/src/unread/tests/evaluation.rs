@@ -166,6 +166,27 @@ fn rows_5_24_and_5_25_scope_overrides() {
     assert_eq!(world.thread("c", &root.id), Some((0, 0)));
 }
 
+/// `unread.md` 5.3: what a channel's or thread's frontier ends is announced, also where no count moves for it.
+#[test]
+fn an_override_that_ends_elsewhere_is_announced() {
+    let root = say("ada", "c", 10).sign();
+    let mine = say("me", "c", 12).to(&root.id).sign();
+    let mut world = World::new(&["c"]);
+    world.intake(&[&root, &mine]);
+    world.register(MarkKey::Thread(root.id), 1, 0, 20);
+    world.register(MarkKey::Message(mine.id), 1, 0, 15);
+    let message = Target::Message(channel("c"), mine.id);
+    let thread = Target::Thread(channel("c"), root.id);
+    assert_eq!([world.snapshot(message).manual, world.snapshot(thread).manual], [Manual::Remote; 2]);
+    world.unread.take_dirty();
+    world.mark(MarkKey::Thread(root.id), 16);
+    assert_eq!([world.snapshot(message).manual, world.snapshot(thread).manual], [Manual::None, Manual::Remote]);
+    assert_eq!(world.unread.take_dirty().messages, [(channel("c"), mine.id)]);
+    world.mark(c(), 21);
+    assert_eq!(world.snapshot(thread).manual, Manual::None);
+    assert_eq!(world.unread.take_dirty().threads, [(channel("c"), root.id)]);
+}
+
 /// Row 5.26 and R17: the floor is inclusive, moves with time, yields to a message's own mark and beats an override.
 #[test]
 fn row_5_26_the_thirty_day_floor() {

@@ -239,8 +239,11 @@ fn interrupt(world: &mut World, lost: bool) {
     }
 }
 
+/// `PROPTEST_CASES` and `PROPTEST_RNG_SEED` make a campaign of it.
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) }
+    let config = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { 96 };
+    ProptestConfig { failure_persistence: None, cases, max_shrink_iters: 8_192, ..config }
 }
 
 proptest! {

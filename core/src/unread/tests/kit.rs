@@ -40,6 +40,10 @@ impl MarkSource for Marks {
     fn has_registers(&self) -> bool {
         !self.registers.is_empty()
     }
+
+    fn registered(&self) -> Vec<MarkKey> {
+        self.registers.keys().copied().collect()
+    }
 }
 
 /// A message in the making.
