@@ -259,3 +259,7 @@ impl SelfCipher for ForeignCipher {
         Ok(plain)
     }
 }
+
+#[cfg(test)]
+#[path = "ports_tests.rs"]
+mod tests;

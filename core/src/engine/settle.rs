@@ -3,7 +3,7 @@
 use super::facts::{self, FoldScene, Marks};
 use super::saves::{For, Save};
 use super::{Effect, Engine, Keep, OpId, Reply, Room, WindowCall};
-use crate::error::Error;
+use crate::error::{Error, NetworkFailure};
 use crate::event::SharedEvent;
 use crate::event::kept::KeptPage;
 use crate::ids::{ChannelId, EventId};
@@ -321,7 +321,10 @@ impl Engine {
         if self.waiting.markers_done && self.roster_is_settled() {
             moved = true;
             self.waiting.markers_done = false;
-            self.unread.markers_loaded(&mut self.out);
+            match self.roster_is_missing() {
+                Some(error) => self.unread.cannot_read(error),
+                None => self.unread.markers_loaded(&mut self.out),
+            }
             self.route(Room::Unread);
         }
         for (ticket, result) in self.unread.take_completions() {
@@ -332,6 +335,15 @@ impl Engine {
             }
         }
         moved
+    }
+
+    /// Why there is no roster to read by, not even a kept one: then a read that reads nothing is no success.
+    fn roster_is_missing(&self) -> Option<Error> {
+        if !self.directory.is_cached() || self.directory.channels().next().is_some() {
+            return None;
+        }
+        let offline = Error::Network { why: NetworkFailure::Offline };
+        Some(self.directory.error().cloned().unwrap_or(offline))
     }
 
     /// Whether waiting for the relay's roster makes no sense any more: it is there, cannot be had, or was asked for in vain.

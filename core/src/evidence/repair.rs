@@ -202,6 +202,15 @@ impl Repair {
         }
     }
 
+    /// An attempt that waits for markers fails instead of reading. Whether one did.
+    pub(crate) fn cannot_start(&mut self, error: &Error) -> bool {
+        let waits = matches!(self.phase, Phase::Markers { .. });
+        if waits {
+            self.end(&Err(error.clone()));
+        }
+        waits
+    }
+
     fn read(
         &mut self,
         channels: Vec<ChannelId>,
@@ -343,7 +352,9 @@ impl Repair {
                 if missing.is_empty() {
                     return RepairEnd::Running;
                 }
-                self.read(missing, true, Priority::Background, Vec::new(), out)
+                // A read of all there is makes good an earlier failure.
+                let partial = missing != allowed;
+                self.read(missing, partial, Priority::Background, Vec::new(), out)
             }
             other => {
                 self.phase = other;

@@ -145,10 +145,10 @@ fn open() -> Result<KeyringSecrets, Error> {
 
 #[cfg(target_os = "android")]
 fn open() -> Result<KeyringSecrets, Error> {
-    // Needs the application context that the app hands over at its start (`ndk-context`).
-    match android_native_keyring_store::Store::new() {
-        Ok(store) => Ok(KeyringSecrets::new(store, "Android Keystore")),
-        Err(_) => Err(Error::Unsupported { what: "the platform's keychain" }),
+    // The store wants the application's context, which an app may have handed to `ndk-context`; without it that crate panics.
+    match std::panic::catch_unwind(android_native_keyring_store::Store::new) {
+        Ok(Ok(store)) => Ok(KeyringSecrets::new(store, "Android Keystore")),
+        _ => Err(Error::Unsupported { what: "the platform's keychain" }),
     }
 }
 

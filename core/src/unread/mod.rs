@@ -369,6 +369,14 @@ impl Unread {
         self.repair_went(&end);
     }
 
+    /// It is not known which channels there are: the repair that waits for markers fails with this.
+    pub fn cannot_read(&mut self, error: Error) {
+        if self.repair.cannot_start(&error) {
+            self.evidence.repair_ended(Some(error));
+            self.projection.dirty.all = true;
+        }
+    }
+
     /// Calls of `ensure` and `refresh` that are over.
     pub fn take_completions(&mut self) -> Vec<(Ticket, Result<(), Error>)> {
         self.repair.take_completions()

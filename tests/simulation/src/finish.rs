@@ -51,8 +51,8 @@ impl Run {
             device.disk.mend();
             device.offset = 0;
             device.clock.set_offset(0);
-            if device.line.has_withheld() {
-                // What a relay kept back without a trace is only learnt by connecting anew.
+            if device.line.has_withheld() || device.line.was_degraded() {
+                // What a relay kept back without a trace, or seemed to be unable to, is only learnt by connecting anew.
                 self.world.relay.admin().drop_sockets(Some(&self.world.devices[on].name));
             }
             rest().await;

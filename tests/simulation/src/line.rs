@@ -48,11 +48,20 @@ struct State {
     violations: Vec<String>,
     /// Whether a pushed event was ever withheld.
     withheld: bool,
+    /// Whether the relay was ever told to answer as one without windows: that is believed until the next connection (R5).
+    degraded: bool,
+    /// Until when the relay will not hear of a refused subscription, ms.
+    refused_until: u64,
+    /// When a look-up last failed, ms.
+    lookup_failed: Option<u64>,
     /// Whether anything went wrong since this was last asked.
     troubled: bool,
     /// Answers and events under way.
     pending: u32,
 }
+
+/// Milliseconds for which the relay refuses a rate-limited subscription (it names 30 s), and a margin for asking anew.
+const REFUSED_MS: u64 = 32_000;
 
 /// A device's line.
 pub struct Line {
@@ -159,13 +168,29 @@ impl Line {
     /// Whether anything went wrong since the last question, is armed, or is still under way.
     pub fn was_troubled(&self) -> bool {
         let mut state = self.state();
-        let now = state.offline || !state.faults.is_empty() || state.pending > 0;
+        let refused = self.time.now_ms() < state.refused_until;
+        let now = state.offline || refused || !state.faults.is_empty() || state.pending > 0;
         std::mem::take(&mut state.troubled) || now
     }
 
     /// Whether pushed events were ever withheld.
     pub fn has_withheld(&self) -> bool {
         self.state().withheld
+    }
+
+    /// The relay is told to answer as one without windows.
+    pub fn degrade(&self) {
+        self.state().degraded = true;
+    }
+
+    /// Whether it ever was.
+    pub fn was_degraded(&self) -> bool {
+        self.state().degraded
+    }
+
+    /// Whether a look-up failed so lately that the next one may still wait (`unread.md` 4.6).
+    pub fn looks_up_again(&self) -> bool {
+        self.state().lookup_failed.is_some_and(|at| self.time.now_ms() <= at + limits::LOOKUP_RETRY_MS.1 + 1_000)
     }
 
     /// Notes a violation.
@@ -328,7 +353,15 @@ pub struct OverLine(pub Arc<Line>);
 
 impl Transport for OverLine {
     fn http(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, NetworkFailure>> {
-        Box::pin(self.0.clone().exchange(request))
+        let line = self.0.clone();
+        Box::pin(async move {
+            let is_lookup = request.purpose == Purpose::Lookup;
+            let outcome = line.clone().exchange(request).await;
+            if is_lookup && outcome.as_ref().map_or(true, |answer| answer.status != 200) {
+                line.state().lookup_failed = Some(line.time.now_ms());
+            }
+            outcome
+        })
     }
 
     fn connect(&self, _: SocketRequest) -> BoxFuture<'static, Result<Socket, NetworkFailure>> {
@@ -352,6 +385,10 @@ impl Pipe for Line {
         if text.starts_with("[\"EVENT\"") {
             deliver(&self, text, events).await.is_ok()
         } else {
+            // Until it may ask again, a device hears nothing of these channels live.
+            if text.starts_with("[\"CLOSED\"") && text.contains("rate-limited:") {
+                self.state().refused_until = self.time.now_ms() + REFUSED_MS;
+            }
             events.send(SocketEvent::Text(text)).await.is_ok()
         }
     }

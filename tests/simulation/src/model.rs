@@ -380,7 +380,8 @@ impl Model {
 
     /// A top-level message that `activity:` can read.
     fn is_ordinary(&self, m: &Msg) -> bool {
-        m.parent.is_none() && !m.mention && !m.broadcast && !self.is_dm(m.channel)
+        // For agents only, it calls for nobody, whatever else it says (R10).
+        m.parent.is_none() && (m.quiet || !(m.mention || m.broadcast)) && !self.is_dm(m.channel)
     }
 
     // --- What counts ---------------------------------------------------------------------------------------------------

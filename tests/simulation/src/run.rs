@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use waggle::error::Error;
 use waggle::session::Timeline;
 use waggle_scenarios::clock::{rest, settled};
-use waggle_test_relay::faults::Fault;
+use waggle_test_relay::faults::{Fault, FaultKind};
 
 use crate::check::Ledger;
 use crate::device::{self, Ask, Call};
@@ -173,6 +173,9 @@ impl Run {
             Trouble::Line { fault, skip, times } => device.line.fault(*fault, *skip, (*times).max(1)),
             Trouble::Relay { fault, skip, times } => {
                 if let Ok(kind) = fault.parse() {
+                    if kind == FaultKind::NoBounds {
+                        device.line.degrade();
+                    }
                     let label = Some(device.name.clone());
                     self.world.relay.fault(Fault { kind, times: (*times).max(1), skip: *skip, label });
                 }

@@ -92,7 +92,8 @@ public class Waggle internal constructor(inner: FfiClient) : SuspendCloseable {
 
         /**
          * Opens a client. Cheap: no file is touched and nothing is sent until an account signs in and a session starts. Fails with
-         * [ClientException.Unsupported] where the system lacks what is needed.
+         * [ClientException.Unsupported] where the system lacks what is needed. An Android app hands over a [SecretStore] of its own instead:
+         * the platform's is open there only to a process that told `ndk-context` of its context.
          */
         public fun open(config: ClientConfig, keys: KeyStorage = KeyStorage.PLATFORM): Waggle =
             opened { FfiClient(config, keys) }
