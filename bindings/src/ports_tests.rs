@@ -27,7 +27,7 @@ struct Fake {
 }
 
 fn pair(byte: u8) -> Keypair {
-    Keypair::from_seckey_byte_array([byte; 32]).unwrap()
+    Keypair::from_seckey_slice(SECP256K1, &[byte; 32]).unwrap()
 }
 
 fn key(pair: &Keypair) -> ids::PublicKey {

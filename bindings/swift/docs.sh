@@ -1,11 +1,11 @@
 #!/bin/sh
 # Builds the DocC documentation of the module `Waggle` into the folder $1. Warnings (a link to nothing, say) are errors.
-# Needs a built package; SCRATCH says where it was built (`.build` by default).
+# Needs a built package; $2 says where it was built (`.build` by default).
 # Where Xcode is, `xcodebuild docbuild -scheme Waggle` does the same.
 set -eu
 out=$1
 cd "$(dirname "$0")"
-built=$(cd "${SCRATCH:-.build}/debug" && pwd -P)
+built=$(cd "${2:-.build}/debug" && pwd -P)
 tools=$(dirname "$(readlink -f "$(command -v swift)")")
 graph=$(mktemp -d)
 trap 'rm -rf "$graph"' EXIT

@@ -248,19 +248,20 @@ impl Chains {
         }
     }
 
-    /// Shows the next kept page. Returns whether there was one.
-    pub(super) fn reveal(&mut self) -> bool {
+    /// Shows the next kept page. Returns its rows, if there was one.
+    pub(super) fn reveal(&mut self) -> Option<Vec<RowKey>> {
         if self.kept.is_empty() {
-            return false;
+            return None;
         }
         let page = self.kept.remove(0);
+        let rows = page.rows.clone();
         if self.chains.is_empty() {
             self.chains.push(Chain::default());
         }
         if let Some(last) = self.chains.last_mut() {
             last.pages.push(page);
         }
-        true
+        Some(rows)
     }
 
     /// Takes a live row. Returns false if a page has it.

@@ -195,6 +195,7 @@ impl Timeline {
                 Some(Next::Cursor(c) | Next::Plain(Some(c))) => Some(Some(c)),
                 Some(Next::Kept) => {
                     let result = self.older_from_cache(shared);
+                    self.changes.send(self.key.channel, out);
                     shared.done(&mut self.older_calls, &result);
                     return;
                 }
@@ -212,7 +213,11 @@ impl Timeline {
         let Body::Channel(chains) = &mut self.body else {
             return if more == More::No { Ok(()) } else { Err(offline()) };
         };
-        if chains.reveal() {
+        if let Some(rows) = chains.reveal() {
+            if shared.connection.is_some() {
+                // The head's page reached these rows without reading them: what changed them meanwhile is asked for.
+                self.changes.want(rows.iter().map(|key| key.id));
+            }
             self.reorder(shared);
             return Ok(());
         }

@@ -6,7 +6,7 @@
 //! contiguous reply. A relay that does not know threads answers newest first; then pages go back from there and the beginning
 //! stays unknown (R5).
 //!
-//! Invariants: the cursor is the last reply a page brought, or a live one that is contiguous with it; it only moves forward.
+//! Invariants: a reply is held once, paged or live; the cursor is the last reply a page brought, or a live one that is contiguous with it; it only moves forward.
 
 use std::collections::BTreeSet;
 
@@ -116,7 +116,10 @@ impl Thread {
             .map(|e| (*e).clone())
             .collect();
         self.fresh = true;
-        self.paged.extend(rows.iter().map(|e| e.key()));
+        for key in rows.iter().map(|e| e.key()) {
+            self.live.remove(&key);
+            self.paged.insert(key);
+        }
         let size = received.len() + batch.rejected.iter().filter(|r| r.kind.is_none_or(kinds::is_row)).count();
         if let Some(before) = self.plain {
             self.plain = Some(received.iter().map(|e| e.key()).max().or(before));

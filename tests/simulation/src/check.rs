@@ -111,7 +111,9 @@ impl Ledger {
     pub fn answered(&mut self, world: &World, on: usize, act: &Act, outcome: &Result<(), Error>) -> Result<(), Broken> {
         let device = &world.devices[on];
         match act {
-            Act::Refresh if outcome.is_ok() && self.begun[on] && !device.second => self.clean[on] = true,
+            Act::Refresh if outcome.is_ok() && self.begun[on] && !device.second => {
+                self.clean[on] = !device.line.lacks_notice();
+            }
             Act::MarkThrough(aim, id) => {
                 let fits = world.model.fits(*aim, *id);
                 if !fits && outcome.is_ok() {

@@ -60,6 +60,10 @@ impl Run {
             if self.world.devices[on].live.is_none() {
                 self.start(on).await?;
             }
+            if self.world.devices[on].calls.iter().any(|call| matches!(call.act, Act::Suspend)) {
+                self.advance(CALL_MS).await;
+                self.judge_calls().await?;
+            }
             if self.world.devices[on].suspended {
                 self.complete(on, Ask::Resume).await?;
                 self.world.devices[on].suspended = false;
@@ -229,8 +233,9 @@ impl Run {
             let withheld = self.world.devices[on].line.has_withheld();
             let unheard = |m: &&Msg| withheld && m.deleted && seen.contains(&m.id);
             let rows = self.world.model.of_channel(channel).filter(|m| m.is_row());
-            // One that arrived late while nobody looked may lie inside what a device kept (see the README).
-            let missed = |m: &&Msg| m.late && !seen.contains(&m.id);
+            // One that arrived late while nobody looked, or that the relay kept back, may lie inside what a device kept (see the README).
+            let line = &self.world.devices[on].line;
+            let missed = |m: &&Msg| (m.late || line.has_withheld_event(&m.event)) && !seen.contains(&m.id);
             let mut rows: Vec<_> = rows.filter(|m| (!m.deleted || unheard(m)) && !missed(m)).collect();
             rows.sort_by_key(|m| (m.at, std::cmp::Reverse(m.event)));
             let wanted: Vec<_> = rows.iter().map(|m| m.id).collect();

@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use waggle::clock::{Clock as _, Millis};
 use waggle::error::NetworkFailure;
+use waggle::ids::EventId;
 use waggle::limits;
 use waggle::relay::transport::{HttpRequest, HttpResponse, Socket, SocketEvent, SocketRequest, Transport};
 use waggle::request::Purpose;
@@ -46,8 +47,10 @@ struct State {
     pushed: VecDeque<String>,
     answers: VecDeque<(Purpose, HttpResponse)>,
     violations: Vec<String>,
-    /// Whether a pushed event was ever withheld.
-    withheld: bool,
+    /// Pushed frames that were withheld.
+    withheld: Vec<String>,
+    /// Whether one of this connection was a notice of membership.
+    lacks_notice: bool,
     /// Whether the relay was ever told to answer as one without windows: that is believed until the next connection (R5).
     degraded: bool,
     /// Until when the relay will not hear of a refused subscription, ms.
@@ -175,7 +178,18 @@ impl Line {
 
     /// Whether pushed events were ever withheld.
     pub fn has_withheld(&self) -> bool {
-        self.state().withheld
+        !self.state().withheld.is_empty()
+    }
+
+    /// Whether a notice of membership was withheld on this connection: nobody asks for the roster again before the next.
+    pub fn lacks_notice(&self) -> bool {
+        self.state().lacks_notice
+    }
+
+    /// Whether this event was among them.
+    pub fn has_withheld_event(&self, id: &EventId) -> bool {
+        let id = format!(r#""id":"{}""#, id.to_hex());
+        self.state().withheld.iter().any(|frame| frame.contains(&id))
     }
 
     /// The relay is told to answer as one without windows.
@@ -332,7 +346,10 @@ impl Line {
             return Err(NetworkFailure::Offline);
         }
         let (sender, receiver) = self.relay.connect_labelled(self.label.clone()).split();
-        self.state().sockets.push(sender.clone());
+        let mut state = self.state();
+        state.lacks_notice = false;
+        state.sockets.push(sender.clone());
+        drop(state);
         self.trace.line(&self.label, || "socket".to_owned());
         Ok((sender, receiver))
     }
@@ -355,6 +372,8 @@ impl Transport for OverLine {
     fn http(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, NetworkFailure>> {
         let line = self.0.clone();
         Box::pin(async move {
+            // An exchange given up in this instant is over before the next one is on the wire.
+            tokio::task::yield_now().await;
             let is_lookup = request.purpose == Purpose::Lookup;
             let outcome = line.clone().exchange(request).await;
             if is_lookup && outcome.as_ref().map_or(true, |answer| answer.status != 200) {
@@ -401,7 +420,11 @@ async fn deliver(line: &Arc<Line>, text: String, events: &mpsc::Sender<SocketEve
     line.trace.line(&line.label, || format!("< event {} B {fault:?}", text.len()));
     let mut frames = Vec::new();
     match fault {
-        Some(WithholdEvent) => line.state().withheld = true,
+        Some(WithholdEvent) => {
+            let mut state = line.state();
+            state.lacks_notice |= text.contains(r#""kind":4410"#);
+            state.withheld.push(text.clone());
+        }
         Some(DoubleEvent) => frames.extend([text.clone(), text.clone()]),
         Some(LateEvent) => {
             let (ms, line, events, text) = (line.dice().below64(LATE_MS), line.clone(), events.clone(), text.clone());

@@ -220,7 +220,7 @@ impl Suite {
             Self::Scenarios => scenarios::run(root),
             Self::Kotlin => kotlin::test(root, kotlin::BINDINGS),
             Self::Android => android::test(root),
-            Self::Swift => swift::test(root, swift::BINDINGS),
+            Self::Swift => swift::library(root),
             Self::Ios => swift::app(root),
             Self::ThroughKotlin => through::test(root, Language::Kotlin),
             Self::ThroughSwift => through::test(root, Language::Swift),

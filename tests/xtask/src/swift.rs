@@ -51,9 +51,9 @@ impl Toolchain {
         Debian::with(&FOR_SWIFT).context("Swift is not to be had").map(Self::Debian)
     }
 
-    /// Swift with these arguments, in the folder of the package.
-    fn command(&self, root: &Path, package: &Path, native: &Native, arguments: &[String]) -> Command {
-        let limited = ["timeout", "--kill-after=10", LIMIT_S, "swift"];
+    /// A program of the toolchain, or one that uses it, with these arguments, in the folder of the package.
+    fn command(&self, root: &Path, package: &Path, native: &Native, program: &str, arguments: &[String]) -> Command {
+        let limited = ["timeout", "--kill-after=10", LIMIT_S, program];
         let variables = [
             ("WAGGLE_TEST_RELAY", native.relay.as_path()),
             ("WAGGLE_ROOT", root),
@@ -102,7 +102,12 @@ pub(crate) fn run_over(
     ensure!(folder.join("Package.swift").is_file(), "{package} is no Swift package");
     let toolchain = Toolchain::find()?;
     bindings::generate(root, native)?;
-    all_lines(toolchain.command(root, &folder, native, &complete(package, native, arguments)?), line)
+    all_lines(toolchain.command(root, &folder, native, "swift", &complete(package, native, arguments)?), line)
+}
+
+/// Where a package is built.
+fn scratch(package: &str, native: &Native) -> anyhow::Result<PathBuf> {
+    Ok(native.target()?.join("swift").join(package.replace('/', "-")))
 }
 
 /// Adds where to build and what to link to arguments of a subcommand that builds.
@@ -110,8 +115,7 @@ fn complete(package: &str, native: &Native, arguments: &[String]) -> anyhow::Res
     let Some((first, rest)) = arguments.split_first().filter(|(first, _)| BUILDING.contains(&first.as_str())) else {
         return Ok(arguments.to_vec());
     };
-    let target = native.target()?;
-    let scratch: PathBuf = target.join("swift").join(package.replace('/', "-"));
+    let scratch = scratch(package, native)?;
     // The runner's library contains the bindings and is loaded in their place.
     let folder = if package == through::SWIFT { through::folder(native) } else { native.loaded.clone() };
     let library = folder.display().to_string();
@@ -131,6 +135,24 @@ pub(crate) fn app(root: &Path) -> anyhow::Result<Tally> {
     let mut tally = test(root, "ios")?;
     if cfg!(target_os = "linux") {
         tally.add(&test(root, "ios/check")?);
+    }
+    Ok(tally)
+}
+
+/// Runs the tests of the bindings, then builds their documentation: a link to nothing or a missing page fails it.
+pub(crate) fn library(root: &Path) -> anyhow::Result<Tally> {
+    let mut tally = test(root, BINDINGS)?;
+    if cfg!(target_os = "linux") && tally.failed == 0 {
+        let (native, folder) = (native::build(root)?, root.join(BINDINGS));
+        let built = scratch(BINDINGS, &native)?;
+        let written = built.with_file_name("docs");
+        let arguments = [written, built].map(|path| path.display().to_string());
+        let command = Toolchain::find()?.command(root, &folder, &native, "./docs.sh", &arguments);
+        if all_lines(command, say)? {
+            tally.pass();
+        } else {
+            tally.fail("the documentation builds");
+        }
     }
     Ok(tally)
 }
