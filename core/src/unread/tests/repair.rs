@@ -187,10 +187,11 @@ fn a_grant_is_repaired_in_the_background() {
     assert!(world.sent().is_empty());
 }
 
-/// `unread.md` 3.5: a channel that was only restored and is confirmed after a repair failed is read.
+/// `unread.md` 3.5: a channel that was only restored and is confirmed after a repair failed is read. Where that reads some of the channels,
+/// it makes no failure good.
 #[test]
 fn a_confirmed_roster_repairs_what_was_restored() {
-    let mut world = World::new(&["c"]);
+    let mut world = World::new(&["c", "d"]);
     world.access.get_mut(&channel("c")).unwrap().confirmed = false;
     world.set_access();
     world.begin(1);
@@ -203,6 +204,25 @@ fn a_confirmed_roster_repairs_what_was_restored() {
     assert_eq!(world.unread.ensure(Ticket(2)), Some(Err(LOST)), "that makes no failure good");
     world.answer(id, &[]);
     assert!(world.sent().is_empty());
+    assert_eq!(world.channel("c").error, Some(LOST));
+}
+
+/// R8c: where it reads all of them, it is the retry that `ensure` may join, and makes the failure good.
+#[test]
+fn a_confirmed_roster_retries_a_failed_repair() {
+    let mut world = World::new(&["c"]);
+    world.access.get_mut(&channel("c")).unwrap().confirmed = false;
+    world.set_access();
+    world.begin(1);
+    let (id, ..) = world.batch();
+    world.fail(id);
+    world.access.get_mut(&channel("c")).unwrap().confirmed = true;
+    world.set_access();
+    let (id, ..) = world.batch();
+    assert_eq!(world.unread.ensure(Ticket(2)), None, "joins what runs");
+    world.answer(id, &[]);
+    assert_eq!(world.done(), vec![(1, Err(LOST)), (2, Ok(()))]);
+    assert_eq!(world.channel("c").error, None);
 }
 
 #[test]
