@@ -186,7 +186,7 @@ impl Line {
         self.state().lacks_notice
     }
 
-    /// Whether this event was among them.
+    /// Whether this event was ever withheld.
     pub fn has_withheld_event(&self, id: &EventId) -> bool {
         let id = format!(r#""id":"{}""#, id.to_hex());
         self.state().withheld.iter().any(|frame| frame.contains(&id))

@@ -187,11 +187,9 @@ fn a_grant_is_repaired_in_the_background() {
     assert!(world.sent().is_empty());
 }
 
-/// `unread.md` 3.5: a channel that was only restored and is confirmed after a repair failed is read. Where that reads some of the channels,
-/// it makes no failure good.
-#[test]
-fn a_confirmed_roster_repairs_what_was_restored() {
-    let mut world = World::new(&["c", "d"]);
+/// These channels; a repair failed, and then `c`, which was only restored, was confirmed.
+fn confirmed_after_a_failure(channels: &[&str]) -> World {
+    let mut world = World::new(channels);
     world.access.get_mut(&channel("c")).unwrap().confirmed = false;
     world.set_access();
     world.begin(1);
@@ -199,6 +197,14 @@ fn a_confirmed_roster_repairs_what_was_restored() {
     world.fail(id);
     world.access.get_mut(&channel("c")).unwrap().confirmed = true;
     world.set_access();
+    world
+}
+
+/// `unread.md` 3.5: a channel that was only restored and is confirmed after a repair failed is read. Where that reads some of the channels,
+/// it makes no failure good.
+#[test]
+fn a_confirmed_roster_repairs_what_was_restored() {
+    let mut world = confirmed_after_a_failure(&["c", "d"]);
     let (id, count, _) = world.batch();
     assert_eq!(count, 1);
     assert_eq!(world.unread.ensure(Ticket(2)), Some(Err(LOST)), "that makes no failure good");
@@ -210,14 +216,7 @@ fn a_confirmed_roster_repairs_what_was_restored() {
 /// R8c: where it reads all of them, it is the retry that `ensure` may join, and makes the failure good.
 #[test]
 fn a_confirmed_roster_retries_a_failed_repair() {
-    let mut world = World::new(&["c"]);
-    world.access.get_mut(&channel("c")).unwrap().confirmed = false;
-    world.set_access();
-    world.begin(1);
-    let (id, ..) = world.batch();
-    world.fail(id);
-    world.access.get_mut(&channel("c")).unwrap().confirmed = true;
-    world.set_access();
+    let mut world = confirmed_after_a_failure(&["c"]);
     let (id, ..) = world.batch();
     assert_eq!(world.unread.ensure(Ticket(2)), None, "joins what runs");
     world.answer(id, &[]);
