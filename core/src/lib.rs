@@ -18,6 +18,7 @@ pub mod ids;
 pub mod journal;
 pub mod limits;
 pub mod model;
+pub(crate) mod object;
 pub mod order;
 pub mod read_state;
 pub mod reading;

@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Event, SharedEvent, parse_broadcast, parse_quiet, parse_reference, parse_scope};
 use crate::ids::{EventId, PublicKey, Signature, push_hex};
 use crate::limits;
+use crate::object::Object;
 
 /// Why an event was not taken. Carries nothing of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -192,8 +193,10 @@ impl Verifier {
 
     /// Parses and verifies one event.
     pub fn event(&self, json: &str) -> Result<SharedEvent, Rejected> {
-        self.verify(json)
-            .map_err(|reason| Rejected { kind: serde_json::from_str::<KindOnly>(json).ok().map(|k| k.kind), reason })
+        self.verify(json).map_err(|reason| Rejected {
+            kind: serde_json::from_str(json).ok().map(|Object(KindOnly { kind })| kind),
+            reason,
+        })
     }
 
     /// Parses and verifies a JSON array of events. `None` when the text is no JSON array at all.
@@ -235,7 +238,8 @@ impl Verifier {
         if json.len() > limits::EVENT_BYTES {
             return Err(RejectReason::Oversized);
         }
-        self.admit(serde_json::from_str(json).map_err(|_| RejectReason::Malformed)?)
+        let Object(wire) = serde_json::from_str(json).map_err(|_| RejectReason::Malformed)?;
+        self.admit(wire)
     }
 
     fn admit(&self, wire: Wire<'_>) -> Result<SharedEvent, RejectReason> {
@@ -296,7 +300,7 @@ impl<'de> Visitor<'de> for Assembly {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut all = Vec::new();
-        while let Some(wire) = seq.next_element::<Wire<'de>>()? {
+        while let Some(Object(wire)) = seq.next_element::<Object<Wire<'de>>>()? {
             if all.len() >= self.most {
                 return Err(A::Error::custom("too many events"));
             }

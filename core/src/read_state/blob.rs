@@ -21,6 +21,7 @@ use crate::event::{Event, app_data, kinds};
 use crate::ids::{PublicKey, SlotId};
 use crate::journal::{Key, Override};
 use crate::limits;
+use crate::object::Object;
 
 const ESCAPE: &str = "esc:";
 const OVERRIDE_PREFIX: &str = "ov_";
@@ -140,7 +141,7 @@ fn quick(text: &str) -> Option<Blob> {
         #[serde(borrow)]
         contexts: Entries<'a>,
     }
-    let plain: Plain<'_> = serde_json::from_str(text).ok()?;
+    let Object(plain): Object<Plain<'_>> = serde_json::from_str(text).ok()?;
     let state = plain.contexts.state(Twins::Doubt)?;
     (plain.v == 1 && is_client_id(&plain.client_id)).then_some(Blob { client_id: plain.client_id, state })
 }

@@ -9,6 +9,7 @@
 use crate::event::{Batch, Event, SharedEvent, kinds};
 use crate::ids::{ChannelId, EventId, PublicKey};
 use crate::limits;
+use crate::object::Object;
 use crate::order::RowKey;
 use crate::request::Filter;
 
@@ -141,13 +142,13 @@ fn check_bounds(event: &Event, channel: ChannelId, cursor: Option<RowKey>, signe
     #[derive(serde::Deserialize)]
     struct Content {
         has_more: bool,
-        next_cursor: Option<Cursor>,
+        next_cursor: Option<Object<Cursor>>,
         thread_replies_in_channel: Option<bool>,
     }
-    let content: Content =
+    let Object(content): Object<Content> =
         serde_json::from_str(&event.content).map_err(|_| Unusable::Invalid("bounds are malformed"))?;
     let next = match content.next_cursor {
-        Some(c) => {
+        Some(Object(c)) => {
             let id = EventId::parse(&c.id).map_err(|_| Unusable::Invalid("bounds are malformed"))?;
             Some(RowKey::new(c.created_at, id))
         }
@@ -218,7 +219,7 @@ pub(super) fn parse_summary(event: &Event) -> Option<Summary> {
         return None;
     }
     let root = EventId::parse(event.single("e")?).ok()?;
-    let content: Content = serde_json::from_str(&event.content).ok()?;
+    let Object(content): Object<Content> = serde_json::from_str(&event.content).ok()?;
     Some(Summary { root, count: content.reply_count, last_reply_at: content.last_reply_at })
 }
 

@@ -81,6 +81,13 @@ impl Ledger {
         self.clean[on]
     }
 
+    /// Something is wrong for a device: what it knows may be less than all until it has read again.
+    pub fn cut_off(&mut self, on: usize) {
+        self.clean[on] = false;
+        self.begun[on] = false;
+        self.sound[on].clear();
+    }
+
     /// A timeline is open. If something goes wrong in the same step, it is noted after this.
     pub fn opened(&mut self, on: usize, screen: Screen) {
         self.sound[on].insert(screen, BTreeSet::new());
@@ -148,9 +155,7 @@ impl Run {
                 _ => false,
             };
             if all || mine || self.is_troubled(on) {
-                self.ledger.clean[on] = false;
-                self.ledger.begun[on] = false;
-                self.ledger.sound[on].clear();
+                self.ledger.cut_off(on);
             }
         }
     }

@@ -54,6 +54,7 @@ impl Run {
             if device.line.has_withheld() || device.line.was_degraded() {
                 // What a relay kept back without a trace, or seemed to be unable to, is only learnt by connecting anew.
                 self.world.relay.admin().drop_sockets(Some(&self.world.devices[on].name));
+                self.ledger.cut_off(on);
             }
             rest().await;
             self.revive().await;
@@ -223,6 +224,8 @@ impl Run {
                 }
                 rest().await;
             }
+            // Rows of an earlier connection show before what changed them meanwhile is heard.
+            rest().await;
             let state = timeline.state();
             let mut seen: Vec<_> =
                 state.rows.iter().filter_map(|row| self.world.numbers.get(&row.id).copied()).collect();

@@ -11,6 +11,7 @@ use super::refusal::{bounded, refuse};
 use crate::error::NetworkFailure;
 use crate::event::{Batch, Verifier, kinds};
 use crate::limits;
+use crate::object::Object;
 use crate::relay::transport::{HttpResponse, Method};
 use crate::request::{Answer, Body, Filter, Outcome, Request, RequestError, SnapshotEnvelope};
 
@@ -168,7 +169,7 @@ fn member<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
 
 fn snapshot(body: &[u8], verifier: &Verifier) -> Result<Answer, NetworkFailure> {
     let text = std::str::from_utf8(body).map_err(|_| NetworkFailure::Truncated)?;
-    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|_| NetworkFailure::Truncated)?;
+    let Object(envelope): Object<Envelope<'_>> = serde_json::from_str(text).map_err(|_| NetworkFailure::Truncated)?;
     let array = envelope.events.get();
     Ok(Answer::Snapshot(Box::new(SnapshotEnvelope {
         version: member(envelope.read_state_snapshot),
@@ -189,7 +190,7 @@ struct Receipt {
 }
 
 fn published(body: &[u8]) -> Outcome {
-    let receipt: Receipt =
+    let Object(receipt): Object<Receipt> =
         serde_json::from_slice(body).map_err(|_| RequestError::Network(NetworkFailure::Truncated))?;
     // A duplicate is done, whichever way the relay says so (`protocol.md` 3.5); any other `false` is a refusal.
     if receipt.accepted || receipt.message.starts_with("duplicate:") {
@@ -205,8 +206,8 @@ fn error_text(body: &[u8]) -> String {
         error: String,
     }
     let body = body.get(..body.len().min(limits::RECEIPT_BYTES)).unwrap_or_default();
-    match serde_json::from_slice::<Refused>(body) {
-        Ok(refused) => refused.error,
+    match serde_json::from_slice::<Object<Refused>>(body) {
+        Ok(Object(refused)) => refused.error,
         Err(_) => String::new(),
     }
 }

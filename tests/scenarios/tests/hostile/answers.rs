@@ -106,6 +106,12 @@ pub(crate) const PAGES: &[Answer] = &[
     fails("invalid_answer", "R5", "a cursor that is a text", |b| content(&b, |c| c["next_cursor"] = json!("older"))),
     fails("invalid_answer", "R5", "a word for more", |b| content(&b, |c| c["has_more"] = json!("yes"))),
     fails("invalid_answer", "R5", "an array for the bounds", |b| content(&b, |c| *c = json!([1, 2]))),
+    fails("invalid_answer", "NIP-CW", "an array of the bounds' members", |b| {
+        content(&b, |c| *c = json!([c["has_more"], c["next_cursor"], null]))
+    }),
+    fails("invalid_answer", "NIP-CW", "an array of the cursor's members", |b| {
+        content(&b, |c| c["next_cursor"] = json!([c["next_cursor"]["created_at"], c["next_cursor"]["id"]]))
+    }),
     fails("invalid_answer", "R5", "no JSON in the bounds", |b| content(&b, |c| *c = json!("{"))),
     fails("invalid_answer", "R5", "bounds of another channel", |b| {
         bounds(&b, |_, tags| {

@@ -86,6 +86,7 @@ pub(crate) const BLOBS: &[Blob] = &[
     }),
     unreadable("unread 9.2", "no JSON", |t| sealed(t, "read everything")),
     unreadable("unread 9.2", "an array", |t| sealed(t, "[1]")),
+    unreadable("unread 9.2", "an array of the members", |t| sealed(t, r#"[1,"peer",{}]"#)),
     unreadable("unread 9.2", "a number", |t| sealed(t, "1")),
     unreadable("unread 9.2", "cut in the middle", |t| sealed(t, r#"{"v":1,"client_id":"peer","contexts":{"#)),
     unreadable("unread 9.2", "60,000 brackets", |t| sealed(t, &"[".repeat(60_000))),

@@ -1,5 +1,6 @@
 //! Bad frames on the live socket, and verified events on it that may not count.
 
+use serde_json::Value;
 use waggle_scenarios::names::channel_id;
 
 use crate::table::{none, unchanged};
@@ -61,6 +62,11 @@ pub(crate) const ROWS: &[Frame] = &[
     frame("pitfalls I", "an event without the event", |w| event(w, "").replace(",]", "]")),
     frame("pitfalls I", "null for an event", |w| event(w, "null")),
     frame("pitfalls I", "an array for an event", |w| event(w, "[]")),
+    frame("NIP-01", "an array of the event's members", |w| {
+        let e: Value = serde_json::from_str(&good()).unwrap();
+        let names = ["id", "pubkey", "created_at", "kind", "tags", "content", "sig"];
+        event(w, &Value::from_iter(names.map(|name| e[name].clone())).to_string())
+    }),
     frame("pitfalls I", "a frame cut in the middle", |w| event(w, &good()).chars().take(120).collect()),
     frame("pitfalls I", "something behind the frame", |w| event(w, &good()) + " {}"),
     frame("pitfalls I", "200,000 brackets", |_| "[".repeat(200_000)),
