@@ -117,6 +117,9 @@ enum Command {
         /// Seconds a target may take at most.
         #[arg(long, default_value_t = 3_600)]
         seconds: u64,
+        /// Writes the committed corpus anew instead, from it and all that was found on this machine.
+        #[arg(long)]
+        minimise: bool,
     },
     /// Checks dependencies against `.config/deny.toml` and known advisories, with cargo-deny.
     Deny,
@@ -255,7 +258,8 @@ fn main() -> ExitCode {
         Command::Swift { package, arguments } => swift::run(&root(), &package, &arguments, say),
         Command::Screenshots => screenshots::take(&root()),
         Command::Mutants { only } => mutants::run(&root(), only.as_deref()),
-        Command::Fuzz { target, executions, seconds } => fuzz::run(&root(), target.as_deref(), executions, seconds),
+        Command::Fuzz { target, minimise: true, .. } => fuzz::minimise(&root(), target.as_deref()),
+        Command::Fuzz { target, executions, seconds, .. } => fuzz::run(&root(), target.as_deref(), executions, seconds),
         Command::Deny => deny::run(&root()),
         Command::Bounds => bounds::write(&root()),
         Command::Soak { events, channels } => rust::soak(&root(), events, channels),
