@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 // ---------------------------------------------------------------------------------------------------------------- the rules
 
 /// Rooms that know nothing above themselves; every room may use them.
-const BASE: [&str; 7] = ["ids", "idmap", "order", "limits", "clock", "entropy", "error"];
+const BASE: [&str; 8] = ["ids", "idmap", "object", "order", "limits", "clock", "entropy", "error"];
 
 /// What each room may know, beside the base, and through it whatever that may know (`ARCHITECTURE.md`, "Rooms of core").
 const ARROWS: [(&str, &[&str]); 18] = [

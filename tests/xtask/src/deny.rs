@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<bool> {
         let install = ["install", "--quiet", "--locked", "cargo-deny", "--version", VERSION];
         ensure!(lines(crate::rust::cargo(root, &install), say)?, "cargo-deny does not build");
     }
-    lines(crate::rust::cargo(root, &["deny", "--workspace", "check", "--config", CONFIG]), say)
+    lines(crate::rust::cargo(root, &["deny", "--workspace", "--config", CONFIG, "check"]), say)
 }
 
 fn works() -> bool {
