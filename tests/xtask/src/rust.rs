@@ -90,14 +90,16 @@ pub(crate) fn crash(root: &Path, kills: u32) -> anyhow::Result<bool> {
 
 /// The soak, at this size.
 pub(crate) fn soak(root: &Path, events: u64, channels: u64) -> anyhow::Result<bool> {
-    let mut command = cargo(root, &["test", "-p", "waggle-scenarios", "--test", "soak", "--", "--nocapture"]);
+    let mut command =
+        cargo(root, &["test", "--release", "-p", "waggle-scenarios", "--test", "soak", "--", "--nocapture"]);
     command.env("WAGGLE_SOAK_EVENTS", events.to_string()).env("WAGGLE_SOAK_CHANNELS", channels.to_string());
     lines(command, say)
 }
 
 /// The load over loopback, at this size.
 pub(crate) fn load(root: &Path, rate: u64, seconds: u64) -> anyhow::Result<bool> {
-    let mut command = cargo(root, &["test", "-p", "waggle-scenarios", "--test", "wire", "--", "--nocapture"]);
+    let mut command =
+        cargo(root, &["test", "--release", "-p", "waggle-scenarios", "--test", "wire", "--", "--nocapture"]);
     command.env("WAGGLE_LOAD_RATE", rate.to_string()).env("WAGGLE_LOAD_SECONDS", seconds.to_string());
     lines(command, say)
 }
