@@ -80,8 +80,7 @@ pub(crate) fn minimise(root: &Path, only: Option<&str>) -> anyhow::Result<bool> 
             let input = input?;
             let file = input.file_name();
             if file.to_str().is_some_and(is_hash) {
-                fs::copy(input.path(), grown.join(file))?;
-                fs::remove_file(input.path())?;
+                fs::rename(input.path(), grown.join(file))?;
             }
         }
         let mut command = program(&home, name);
